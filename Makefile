@@ -1,0 +1,55 @@
+# make demo and make test each do all of their own set-up; everything else builds on the same two environments.
+PYTHON ?= python3
+VENV := .venv
+CORE := .venv-core
+BIN := $(VENV)/bin
+PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-slow check format docs benchmarks clean
+
+demo: $(VENV)/.core
+	$(BIN)/plucc demo out
+
+test: check $(CORE)/.core
+	$(BIN)/python -m pytest
+	$(CORE)/bin/python -m pytest --version >/dev/null 2>&1 && { echo "the core environment must hold the core only"; exit 1; } || true
+	rm -rf out/core && $(CORE)/bin/plucc demo out/core
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/.dev
+	$(BIN)/$(PIP) -e '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+benchmarks: $(VENV)/.dev
+	for program in benchmarks/*.py; do $(BIN)/python $$program || exit 1; done
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/$(PIP) -e .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/$(PIP) -e '.[train,openvino,parquet,dev]'
+	touch $@ $(VENV)/.core
+
+$(CORE)/.core: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(CORE)
+	$(CORE)/bin/$(PIP) -e .
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(CORE) out site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Finds the puck in ice-hockey broadcast video."""
