@@ -2,7 +2,7 @@
 
 import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,15 +10,14 @@ from plucc.cli import data
 from plucc.cli.console import err, out
 from plucc.types import PluccError
 
+FAULT = 1
 BAD_INPUT = 2
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="plucc",
     help="Find the puck in ice-hockey broadcast video.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
 )
 app.add_typer(data.app, name="data")
 
@@ -48,15 +47,37 @@ def doctor() -> None:
 
 
 def run() -> None:
-    """Run the command; bad input ends in one sentence and exit code 2, a traceback only with --debug."""
-    debug = "--debug" in sys.argv
+    """Run the command; bad input ends in one sentence and exit code 2, a traceback shows only with --debug."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    debug = len(arguments) < len(sys.argv) - 1
     try:
-        app()
-    except PluccError as error:
+        code = app(args=arguments, prog_name="plucc", standalone_mode=False)
+    except Exception as error:
         if debug:
             raise
-        err.print(f"[bold red]error:[/] {error}", markup=True)
-        raise SystemExit(BAD_INPUT) from None
-    except KeyboardInterrupt:
-        err.print("interrupted")
-        raise SystemExit(INTERRUPTED) from None
+        sentence, code = _explain(error)
+        if sentence:
+            err.print("[bold red]error:[/]", end=" ")
+            err.print(sentence, markup=False)
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """Return the sentence that the user reads and the exit code."""
+    if isinstance(error, PluccError):
+        return str(error), BAD_INPUT
+    if hasattr(error, "format_message"):  # a mistyped command line, found by the parser
+        return _explain_usage(error.format_message(), getattr(error, "ctx", None)), BAD_INPUT
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}: check that the path exists, may be used, and has space left", BAD_INPUT
+    if isinstance(error, typer.Abort):
+        return "stopped", FAULT
+    return f"{type(error).__name__}: {error}: this is a fault in plucc, --debug shows where", FAULT
+
+
+def _explain_usage(message: str, context: Any) -> str:
+    if not message:  # no arguments at all: the parser has shown the help already
+        return ""
+    end = "" if message.endswith((".", "?", "!")) else "."
+    return f"{message}{end} See {context.command_path if context else 'plucc'} --help"
