@@ -1,0 +1,89 @@
+"""What was found, drawn onto the frame that it was found in; takes and returns RGB pixels."""
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plucc.rink.sheet import COLOURS_RGB, Sheet
+from plucc.types import FloatArray, ImageArray, Point, Size, Source
+
+SOURCE_RGB = {
+    Source.SEEN: (40, 220, 90),
+    Source.INFERRED: (255, 170, 30),
+    Source.INTERPOLATED: (60, 170, 255),
+    Source.ABSENT: (170, 170, 170),
+}
+_SHIFT = 4  # OpenCV draws at sixteenths of a pixel
+_HEAT_SHARE = 0.6
+
+
+def draw_puck(image: ImageArray, xy_px: Point | None, source: Source, confidence: float) -> ImageArray:
+    """Ring the puck in the colour of its source and say source and confidence; a frame without one only says so."""
+    canvas, unit = image.copy(), image.shape[0] / 720
+    colour = SOURCE_RGB[source]
+    label = f"{source.value} {confidence:.0%}"
+    if xy_px is None:
+        _write(canvas, label, Point(16 * unit, image.shape[0] - 16 * unit), colour, unit)
+        return canvas
+    _circle(canvas, xy_px, 15 * unit, colour, max(1, round(2 * unit)))
+    above = xy_px.y > 50 * unit
+    _write(canvas, label, Point(xy_px.x + 14 * unit, xy_px.y + (-18 if above else 32) * unit), colour, unit)
+    return canvas
+
+
+def draw_trail(image: ImageArray, trail: Sequence[tuple[Point, Source]]) -> ImageArray:
+    """Draw where the puck was in the frames before, oldest first, fading towards the oldest."""
+    canvas, unit = image.copy(), image.shape[0] / 720
+    for age, (xy_px, source) in enumerate(trail):
+        layer = canvas.copy()
+        _circle(layer, xy_px, 3 * unit, SOURCE_RGB[source], -1)
+        share = 0.8 * (age + 1) / len(trail)
+        canvas = np.asarray(cv2.addWeighted(layer, share, canvas, 1 - share, 0), np.uint8)
+    return canvas
+
+
+def draw_heatmap(image: ImageArray, probability: FloatArray) -> ImageArray:
+    """Lay a heatmap of any size over the frame; its highest cell is brightest, its floor shows nothing."""
+    height, width = image.shape[:2]
+    heat = np.sqrt(probability / max(float(probability.max()), 1e-12)).astype(np.float32)  # so that faint peaks show
+    heat = np.clip(cv2.resize(heat, (width, height), interpolation=cv2.INTER_LINEAR), 0, 1)
+    colours = cv2.cvtColor(cv2.applyColorMap((255 * heat).astype(np.uint8), cv2.COLORMAP_INFERNO), cv2.COLOR_BGR2RGB)
+    share = (_HEAT_SHARE * heat)[..., None]
+    return np.asarray(image * (1 - share) + colours * share, np.uint8)
+
+
+def rink_map(sheet: Sheet, width_px: int) -> tuple[ImageArray, FloatArray]:
+    """Return the sheet from above, and the 3×3 matrix from metres to that picture's pixels."""
+    margin_m = 1.0
+    scale = width_px / (sheet.length_m + 2 * margin_m)
+    size = Size(width_px, round(scale * (sheet.width_m + 2 * margin_m)))
+    to_px = np.array([[scale, 0, size.width / 2], [0, -scale, size.height / 2], [0, 0, 1.0]])
+    canvas = np.full((size.height, size.width, 3), 60, np.uint8)
+    cv2.fillPoly(canvas, [_polygon(sheet.boards(), to_px)], COLOURS_RGB["white"], cv2.LINE_AA, _SHIFT)
+    for marking in sheet.markings:
+        outline = [_polygon(marking.polygon(), to_px)]
+        cv2.fillPoly(canvas, outline, COLOURS_RGB[marking.colour], cv2.LINE_AA, _SHIFT)
+    cv2.polylines(canvas, [_polygon(sheet.boards(), to_px)], True, COLOURS_RGB["yellow"], 1, cv2.LINE_AA, _SHIFT)
+    return canvas, to_px
+
+
+def _polygon(points: FloatArray, matrix: FloatArray) -> NDArray[np.int32]:
+    px = points @ matrix[:2, :2].T + matrix[:2, 2]
+    return np.asarray(np.round((px - 0.5) * 2**_SHIFT), np.int32)
+
+
+def _circle(canvas: ImageArray, xy_px: Point, radius_px: float, colour: tuple[int, int, int], thickness: int) -> None:
+    centre = (round((xy_px.x - 0.5) * 2**_SHIFT), round((xy_px.y - 0.5) * 2**_SHIFT))
+    cv2.circle(canvas, centre, max(1, round(radius_px * 2**_SHIFT)), colour, thickness, cv2.LINE_AA, _SHIFT)
+
+
+def _write(canvas: ImageArray, text: str, origin: Point, colour: tuple[int, int, int], unit: float) -> None:
+    """Write text on a dark plate, moved inside the picture where it would leave it."""
+    scale, thick = max(0.3, 0.5 * unit), max(1, round(unit))
+    (width, height), below = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, scale, thick)
+    x = round(min(max(origin.x, 2), max(2, canvas.shape[1] - width - 4)))
+    y = round(min(max(origin.y, height + 2), canvas.shape[0] - below - 2))
+    cv2.rectangle(canvas, (x - 2, y - height - 2), (x + width + 2, y + below), (20, 20, 24), -1)
+    cv2.putText(canvas, text, (x, y), cv2.FONT_HERSHEY_SIMPLEX, scale, colour, thick, cv2.LINE_AA)
