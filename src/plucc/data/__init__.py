@@ -1,0 +1,1 @@
+"""Labelled frames: the record and its manifest, splits by match, importers and exporters."""
