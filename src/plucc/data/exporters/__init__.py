@@ -1,0 +1,1 @@
+"""From records to other people's formats: YOLO text, COCO JSON."""
