@@ -85,7 +85,7 @@ def pixel_centres(size: Size, stride_px: float = 1.0) -> Float[np.ndarray, "h w 
 def axis_centres(count: int, stride_px: float = 1.0) -> Float[np.ndarray, " n"]:
     """Return the coordinates of the centres of `count` cells along one axis.
 
-    >>> axis_centres(3, stride_px=2)
+    >>> axis_centres(3, stride_px=2.0)
     array([1., 3., 5.])
     """
     centres: Float[np.ndarray, " n"] = (np.arange(count) + PIXEL_CENTRE) * stride_px
