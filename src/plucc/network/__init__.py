@@ -1,0 +1,1 @@
+"""The PLUCC network and its baselines, in torch."""

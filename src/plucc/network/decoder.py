@@ -1,0 +1,91 @@
+"""The gated decoder: from the deepest feature back up, fusing frame and context features stage by stage."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import interpolate
+
+from plucc.config import CONTEXT_STRIDE, NetworkSpec
+from plucc.network.blocks import ConvBlock, ReducedBlock, SeparableBlock, initialise
+from plucc.network.encoders import FeatureEncoder
+from plucc.network.gate import build_gate
+from plucc.types import ConfigError
+
+_BLOCKS = {"conv": ConvBlock, "reduced": ReducedBlock, "separable": SeparableBlock}
+
+
+class FusionStage(nn.Module):
+    """F̃ = ConvBlock(GateBlock(Up(F̃_prev) ⊕ f ⊕ c)); without a context feature the gate is the identity."""
+
+    def __init__(self, gate: nn.Module, conv: nn.Module) -> None:
+        super().__init__()
+        self.gate = gate
+        self.conv = conv
+
+    def forward(self, deeper: Tensor | None, skip: Tensor, cue: Tensor | None) -> Tensor:
+        streams = [skip] if deeper is None else [upsample_to(deeper, skip), skip]
+        if cue is not None:
+            streams.append(match_size(cue, skip))
+        fused: Tensor = self.conv(self.gate(torch.cat(streams, dim=1)))
+        return fused
+
+
+class GatedDecoder(nn.Module):
+    """One fusion stage for each of the deepest features, as many as there are decoder widths.
+
+    Features of `context` join where their stride, in pixels of the frame, is among the fused ones. `stride` and
+    `channels` describe the last fused feature, `deepest_channels` the first.
+    """
+
+    def __init__(self, spec: NetworkSpec, encoder: FeatureEncoder, context: FeatureEncoder | None = None) -> None:
+        super().__init__()
+        widths, count = spec.decoder_widths, len(spec.decoder_widths)
+        if count > len(encoder.strides):
+            raise ConfigError(f"decoder_widths has {count} entries for {len(encoder.strides)} features: leave some out")
+        self.cue_indices = (None,) * count if context is None else _cue_indices(spec, encoder, context)
+        stages, deeper = [], 0
+        for width, skip, cue in zip(widths, reversed(encoder.channels), self.cue_indices, strict=False):
+            channels = deeper + skip + (context.channels[cue] if context is not None and cue is not None else 0)
+            gate = nn.Identity() if cue is None else build_gate(spec.gate, channels)
+            stages.append(FusionStage(gate, _BLOCKS[spec.decoder_block](channels, width)))
+            deeper = width
+        self.stages = nn.ModuleList(stages)
+        self.stride = encoder.strides[-count]
+        self.channels, self.deepest_channels = widths[-1], widths[0]
+        initialise(self)
+
+    def forward(self, features: Sequence[Tensor], cues: Sequence[Tensor] = ()) -> list[Tensor]:
+        """Return the fused features, deepest first."""
+        fused: list[Tensor] = []
+        for stage, skip, index in zip(self.stages, reversed(features), self.cue_indices, strict=False):
+            fused.append(stage(fused[-1] if fused else None, skip, None if index is None else cues[index]))
+        return fused
+
+
+def upsample_to(deeper: Tensor, skip: Tensor) -> Tensor:
+    """Scale a feature bilinearly to the exact size of another: 720 lines are not divisible by 32."""
+    return interpolate(deeper, size=skip.shape[-2:], mode="bilinear", align_corners=False)
+
+
+def match_size(cue: Tensor, skip: Tensor) -> Tensor:
+    """Bring a context feature to the frame feature's size; they differ by a line where half an odd side was cut.
+
+    A graph for any frame size cannot know, so there the scaling always stays in; runtimes skip it when nothing changes.
+    """
+    if not torch.compiler.is_exporting() and cue.shape[-2:] == skip.shape[-2:]:
+        return cue
+    return upsample_to(cue, skip)
+
+
+def _cue_indices(spec: NetworkSpec, encoder: FeatureEncoder, context: FeatureEncoder) -> tuple[int | None, ...]:
+    """Return for each decoder stage, deepest first, which context feature joins there."""
+    by_stride = {stride * CONTEXT_STRIDE: index for index, stride in enumerate(context.strides)}
+    decoded = encoder.strides[-len(spec.decoder_widths) :]
+    for stride in spec.fused_strides:
+        if stride not in by_stride or stride not in decoded:
+            raise ConfigError(
+                f"fused_strides has {stride}, but context features lie at {sorted(by_stride)} and frame features at "
+                f"{list(decoded)}: name strides that both have"
+            )
+    return tuple(by_stride[stride] if stride in spec.fused_strides else None for stride in reversed(decoded))

@@ -1,0 +1,78 @@
+"""timm backbones as feature pyramids: fresh, pretrained by name, or from a local file."""
+
+from pathlib import Path
+from typing import Any
+
+import timm
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from plucc.config import TimmEncoderSpec
+from plucc.types import ConfigError, InputError, ModelError
+
+SAFETENSORS = ".safetensors"
+
+
+def create_backbone(spec: TimmEncoderSpec, *, pretrained: bool) -> nn.Module:
+    """Return the timm model in `features_only` form; all its features are published, finest first."""
+    wanted = pretrained and (spec.pretrained or spec.weights_file is not None)
+    if wanted and spec.weights_file is not None:
+        _check_fits(spec.name, spec.weights_file)
+    overlay = {"file": str(spec.weights_file)} if wanted and spec.weights_file else None
+    try:
+        backbone = timm.create_model(spec.name, features_only=True, pretrained=wanted, pretrained_cfg_overlay=overlay)
+    except RuntimeError as error:
+        if spec.name.split(".")[0] in timm.list_models():
+            raise ModelError(f"{spec.weights_file or spec.name}: {error}") from error
+        raise ConfigError(f"timm has no backbone {spec.name}: see timm.list_models() for the names") from error
+    except OSError as error:
+        raise InputError(
+            f"the weights of {spec.name} could not be downloaded: set weights_file to a copy of them on this machine"
+        ) from error
+    if not wanted:
+        _wake_residual_branches(backbone)
+    return backbone
+
+
+def published(backbone: nn.Module) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return channels and strides of the backbone's features, finest first."""
+    info: Any = backbone.feature_info
+    return tuple(info.channels()), tuple(info.reduction())
+
+
+def _check_fits(name: str, path: Path) -> None:
+    """Refuse a file that does not hold the backbone; timm itself would skip what does not match and say nothing."""
+    found = _read_weights(path)
+    model = timm.create_model(name, num_classes=0)
+    missing = [
+        key
+        for key, value in model.state_dict().items()
+        if key not in found or (found[key].shape != value.shape and value.dim() > 0)
+    ]
+    missing = [key for key in missing if not key.endswith("num_batches_tracked")]
+    if missing:
+        raise ModelError(f"{path} does not hold {name} ({missing[0]} is missing or of another size): give its weights")
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    try:
+        if path.suffix == SAFETENSORS:
+            return load_file(path)
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist: set weights_file to the downloaded weights") from error
+    except Exception as error:  # torch and safetensors raise many kinds for a foreign file
+        raise ModelError(f"{path} is no weights file: expected .pth, .pt or .safetensors of the backbone") from error
+    weights = content.get("state_dict", content) if isinstance(content, dict) else {}
+    return {key.removeprefix("module."): value for key, value in weights.items() if isinstance(value, Tensor)}
+
+
+def _wake_residual_branches(backbone: nn.Module) -> None:
+    """Set the normalisation weights that timm starts at zero to one, as torchvision's FCN has them.
+
+    With zero the branch of every residual block is silent, and no gradient reaches its convolutions in the first step.
+    """
+    for module in backbone.modules():
+        if isinstance(module, nn.BatchNorm2d) and not module.weight.any():
+            nn.init.ones_(module.weight)

@@ -1,0 +1,50 @@
+"""Encoders publish what they give."""
+
+from math import ceil
+
+import pytest
+import torch
+
+from plucc.config import PyramidEncoderSpec, StageSpec, StemSpec, TimmEncoderSpec
+from plucc.network.encoders import SpaceToDepth, build_encoder
+
+STEMS = [
+    StemSpec(width=8, kernel=7, stride=1, pool=True),
+    StemSpec(width=8, kernel=5, stride=2),
+    StemSpec(kind="space-to-depth", width=8, stride=4),
+]
+BLOCKS = ["basic", "bottleneck", "inverted", "convnext"]
+
+
+@pytest.mark.parametrize("size", [(64, 96), (65, 99), (91, 127)])
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("stem", STEMS, ids=lambda stem: f"{stem.kind}-{stem.stride}")
+def test_pyramid_publishes_its_shapes(stem: StemSpec, block: str, size: tuple[int, int]) -> None:
+    stages = (StageSpec(width=16, depth=2, stride=1, block=block), StageSpec(width=24, depth=1, block=block))
+    encoder = build_encoder(PyramidEncoderSpec(stem=stem, stages=stages)).eval()
+    features = encoder(torch.randn(1, 3, *size))
+    expected = [
+        (channels, *(ceil(side / stride) for side in size))
+        for channels, stride in zip(encoder.channels, encoder.strides, strict=True)
+    ]
+    assert [tuple(feature.shape[1:]) for feature in features] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "strides"), [("resnet18", (2, 4, 8, 16, 32)), ("mobilenetv3_small_050", (2, 4, 8, 16, 32))]
+)
+def test_timm_publishes_its_shapes(name: str, strides: tuple[int, ...]) -> None:
+    encoder = build_encoder(TimmEncoderSpec(name=name, neck=20)).eval()
+    features = encoder(torch.randn(1, 3, 64, 96))
+    assert encoder.strides == strides
+    assert encoder.channels[-1] == 20
+    assert [feature.shape[1] for feature in features] == list(encoder.channels)
+    assert [feature.shape[2] for feature in features] == [64 // stride for stride in strides]
+
+
+def test_space_to_depth_keeps_every_pixel() -> None:
+    image = torch.arange(3 * 5 * 6, dtype=torch.float32).view(1, 3, 5, 6)
+    folded = SpaceToDepth(4)(image)
+    assert folded.shape == (1, 48, 2, 2)
+    assert torch.equal(folded.flatten().sort().values[-90:], image.flatten())
+    assert folded[0, 0, 1, 1] == image[0, 0, 4, 4]
