@@ -1,0 +1,1 @@
+"""Exported models and what runs them: ONNX Runtime, OpenVINO, torch; one protocol."""

@@ -1,0 +1,85 @@
+"""The one way to run a model: RGB pictures in, heatmaps out."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from plucc.config import CONTEXT_STRIDE
+from plucc.runtime.card import ModelCard
+from plucc.types import FloatArray, ImageArray, ShapeError
+
+MIN_SIDE_PX = 64
+CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+
+
+@dataclass(frozen=True, slots=True)
+class Heatmaps:
+    """What a model says of a batch: raw logits (b, h, w), one for each square of `stride_px` frame pixels.
+
+    `presence_logits` (b,) is None for a model without presence output.
+    """
+
+    logits: FloatArray
+    stride_px: int
+    presence_logits: FloatArray | None = None
+
+
+class Runtime(Protocol):
+    """A loaded model. Frames are 8-bit RGB (b, h, w, 3), contexts the same at half the height and width, rounded up.
+
+    Contexts may be left out exactly when the card says that the model does not use them.
+    """
+
+    @property
+    def card(self) -> ModelCard: ...
+
+    @property
+    def device(self) -> str: ...
+
+    def __call__(self, frames: ImageArray, contexts: ImageArray | None = None) -> Heatmaps: ...
+
+
+def named_inputs(card: ModelCard, frames: ImageArray, contexts: ImageArray | None) -> dict[str, ImageArray]:
+    """Return the model's inputs by name, checked."""
+    _check_rgb(frames, "frames")
+    height, width = frames.shape[1:3]
+    if min(height, width) < MIN_SIDE_PX:
+        raise ShapeError(
+            f"frame is {height}x{width}; both sides must be at least {MIN_SIDE_PX} px: scale it up, or crop less"
+        )
+    if not card.uses_context:
+        return {"frames": np.ascontiguousarray(frames)}
+    if contexts is None:
+        raise ShapeError("this model reads context images and got none: hand them in, black where there are no players")
+    _check_rgb(contexts, "contexts")
+    half = (len(frames), -(-height // CONTEXT_STRIDE), -(-width // CONTEXT_STRIDE), 3)
+    if contexts.shape != half:
+        raise ShapeError(f"contexts have shape {contexts.shape} for frames of {frames.shape}: expected {half}")
+    return {"frames": np.ascontiguousarray(frames), "contexts": np.ascontiguousarray(contexts)}
+
+
+def to_heatmaps(card: ModelCard, outputs: list[FloatArray]) -> Heatmaps:
+    """Give the raw outputs of a graph, logits (b, 1, h, w) first, their names."""
+    presence = outputs[1] if card.spec.presence else None
+    return Heatmaps(outputs[0][:, 0], card.spec.logit_stride, presence)
+
+
+def fitting_threads() -> int:
+    """Return how many threads this process can really run at once: cores it may use, within its container's quota."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = CGROUP_LIMIT.read_text().split()
+        return max(1, min(cores, int(quota) // int(period)))
+    except (OSError, ValueError):  # no such file, or "max": no quota
+        return cores
+
+
+def _check_rgb(pictures: ImageArray, name: str) -> None:
+    if pictures.dtype != np.uint8 or pictures.ndim != 4 or pictures.shape[3] != 3 or not len(pictures):
+        raise ShapeError(
+            f"{name} have shape {pictures.shape} and type {pictures.dtype}: "
+            f"expected 8-bit RGB as (batch, height, width, 3)"
+        )

@@ -1,0 +1,91 @@
+"""One contract for every runtime."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from plucc.network.checkpoint import load_checkpoint
+from plucc.runtime.base import Runtime
+from plucc.types import ImageArray, ShapeError
+
+
+def pictures(batch: int, height: int, width: int) -> tuple[ImageArray, ImageArray]:
+    rng = np.random.default_rng(height)
+    frames = rng.integers(0, 256, (batch, height, width, 3), np.uint8)
+    return frames, rng.integers(0, 256, (batch, -(-height // 2), -(-width // 2), 3), np.uint8)
+
+
+def reference(checkpoint: Path, frames: ImageArray, contexts: ImageArray) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what training would have seen: unfolded gates, normalisation written out."""
+    loaded = load_checkpoint(checkpoint)
+    mean, std = (torch.tensor(value).view(1, 3, 1, 1) for value in (loaded.spec.mean, loaded.spec.std))
+    inputs = ((torch.from_numpy(value).permute(0, 3, 1, 2) / 255 - mean) / std for value in (frames, contexts))
+    with torch.inference_mode():
+        logits, presence = loaded.network(*inputs)
+    return logits, presence
+
+
+@pytest.mark.parametrize("shape", [(1, 64, 64), (1, 361, 643), (3, 96, 160), (1, 722, 1282)])
+def test_agrees_with_the_network(runtime: Runtime, small_checkpoint: Path, shape: tuple[int, int, int]) -> None:
+    frames, contexts = pictures(*shape)
+    maps = runtime(frames, contexts)
+    logits, presence = reference(small_checkpoint, frames, contexts)
+    assert maps.logits.dtype == np.float32
+    assert maps.presence_logits is not None
+    np.testing.assert_allclose(maps.logits, logits[:, 0], atol=1e-3)
+    np.testing.assert_allclose(maps.presence_logits, presence, atol=1e-3)
+    assert (maps.logits.reshape(len(frames), -1).argmax(1) == logits.flatten(1).argmax(1).numpy()).all()
+
+
+def test_says_what_it_runs(runtime: Runtime) -> None:
+    assert runtime.device == "cpu"
+    assert runtime.card.spec.logit_stride == 2
+    assert runtime.card.uses_context
+    frames, contexts = pictures(1, 65, 99)
+    maps = runtime(frames, contexts)
+    assert (maps.stride_px, maps.logits.shape) == (2, (1, 33, 50))
+
+
+def test_answers_are_the_callers_own(runtime: Runtime) -> None:
+    """A second call must not overwrite what the first one gave."""
+    first, second = pictures(1, 64, 96), pictures(1, 64, 96)
+    second[0][:] = 0
+    kept = runtime(*first).logits
+    before = kept.copy()
+    runtime(*second)
+    np.testing.assert_array_equal(kept, before)
+
+
+def test_pictures_may_be_views(runtime: Runtime) -> None:
+    frames, contexts = pictures(1, 64, 96)
+    np.testing.assert_array_equal(
+        runtime(frames[:, :, ::-1], contexts[..., ::-1]).logits,
+        runtime(frames[:, :, ::-1].copy(), contexts[..., ::-1].copy()).logits,
+    )
+
+
+@pytest.mark.parametrize(
+    ("frame", "context", "words"),
+    [
+        ((1, 64, 96, 4), (1, 32, 48, 3), "frames have shape (1, 64, 96, 4) and type uint8: expected 8-bit RGB as"),
+        ((64, 96, 3), (1, 32, 48, 3), "frames have shape (64, 96, 3)"),
+        ((0, 64, 96, 3), (0, 32, 48, 3), "frames have shape (0, 64, 96, 3)"),
+        ((1, 63, 96, 3), (1, 32, 48, 3), "frame is 63x96; both sides must be at least 64 px"),
+        ((1, 64, 96, 3), (1, 64, 96, 3), "expected (1, 32, 48, 3)"),
+        ((2, 64, 96, 3), (1, 32, 48, 3), "expected (2, 32, 48, 3)"),
+        ((1, 64, 96, 3), None, "reads context images and got none"),
+    ],
+)
+def test_wrong_pictures_are_refused(
+    runtime: Runtime, frame: tuple[int, ...], context: tuple[int, ...] | None, words: str
+) -> None:
+    with pytest.raises(ShapeError) as caught:
+        runtime(np.zeros(frame, np.uint8), None if context is None else np.zeros(context, np.uint8))
+    assert words in str(caught.value)
+
+
+def test_numbers_that_are_not_bytes_are_refused(runtime: Runtime) -> None:
+    with pytest.raises(ShapeError, match="type float32"):
+        runtime(np.zeros((1, 64, 96, 3), np.float32), np.zeros((1, 32, 48, 3), np.uint8))  # type: ignore[arg-type]
