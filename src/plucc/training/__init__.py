@@ -1,0 +1,1 @@
+"""Records to batches, batches to weights: everything that `plucc train` does."""

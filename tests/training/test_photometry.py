@@ -1,0 +1,72 @@
+"""Pixels change, the puck stays where it is, and chance comes from the generator alone."""
+
+import numpy as np
+import pytest
+
+from plucc.config import AugmentSpec
+from plucc.training import photometry
+from plucc.types import ImageArray, Point
+
+ALL = AugmentSpec(colour=1, blur=1, streak=1, noise=1, rescale=1, overlay=1, recompress=1)
+
+
+@pytest.fixture
+def image() -> ImageArray:
+    picture = np.full((96, 128, 3), 190, np.uint8)
+    picture[40:48, 60:70] = 20
+    return picture
+
+
+def test_same_generator_same_picture(image: ImageArray) -> None:
+    first, second = (photometry.degrade(image, Point(65, 44), ALL, np.random.default_rng(5)) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    other = photometry.degrade(image, Point(65, 44), ALL, np.random.default_rng(6))
+    assert (first != other).any()
+
+
+def test_nothing_asked_nothing_done(image: ImageArray) -> None:
+    spec = AugmentSpec(blur=0, noise=0)
+    np.testing.assert_array_equal(photometry.degrade(image, None, spec, np.random.default_rng(0)), image)
+
+
+def test_input_is_never_written_into(image: ImageArray) -> None:
+    image.flags.writeable = False
+    for seed in range(10):
+        photometry.degrade(image, Point(65, 44), ALL, np.random.default_rng(seed))
+
+
+def test_puck_stays_the_darkest_place(image: ImageArray) -> None:
+    spec = ALL.model_copy(update={"overlay": 0.0})
+    for seed in range(20):
+        grey = photometry.degrade(image, Point(65, 44), spec, np.random.default_rng(seed)).mean(axis=2)
+        weight = np.clip(np.median(grey) - grey, 0, None) ** 4
+        y, x = np.mgrid[:96, :128] + 0.5
+        assert abs(float((x * weight).sum() / weight.sum()) - 65) < 1.5
+        assert abs(float((y * weight).sum() / weight.sum()) - 44) < 1.5
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.7, np.pi / 2, 2.5])
+def test_line_kernel_keeps_brightness_and_centre(angle: float) -> None:
+    kernel = photometry.line_kernel(9.0, angle)
+    half = kernel.shape[0] // 2
+    y, x = np.mgrid[-half : half + 1, -half : half + 1]
+    assert kernel.sum() == pytest.approx(1, abs=1e-5)
+    assert (kernel * x).sum() == pytest.approx(0, abs=1e-5)
+    assert (kernel * y).sum() == pytest.approx(0, abs=1e-5)
+    spread = np.sqrt((kernel * (x * np.cos(angle) + y * np.sin(angle)) ** 2).sum())
+    assert spread == pytest.approx(9 / np.sqrt(12), rel=0.2)
+
+
+def test_graphics_never_cover_the_puck(image: ImageArray) -> None:
+    drawn = 0
+    for seed in range(200):
+        picture = photometry.overlay(image, Point(65, 44), np.random.default_rng(seed))
+        np.testing.assert_array_equal(picture[36:52, 56:74], image[36:52, 56:74])
+        drawn += bool((picture != image).any())
+    assert drawn > 80
+
+
+def test_saturation_keeps_grey_grey(image: ImageArray) -> None:
+    out = photometry.recolour(image, np.random.default_rng(1))
+    assert out.dtype == np.uint8
+    assert out.shape == image.shape
