@@ -1,6 +1,6 @@
 """What was found, drawn onto the frame that it was found in; takes and returns RGB pixels."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 import cv2
 import numpy as np
@@ -33,7 +33,7 @@ def draw_puck(image: ImageArray, xy_px: Point | None, source: Source, confidence
     return canvas
 
 
-def draw_trail(image: ImageArray, trail: Sequence[tuple[Point, Source]]) -> ImageArray:
+def draw_trail(image: ImageArray, trail: Collection[tuple[Point, Source]]) -> ImageArray:
     """Draw where the puck was in the frames before, oldest first, fading towards the oldest."""
     canvas, unit = image.copy(), image.shape[0] / 720
     for age, (xy_px, source) in enumerate(trail):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plucc.cli import data
+from plucc.cli import context, data, export, locate, players, synth, train
 from plucc.cli.console import err, out
 from plucc.types import PluccError
 
@@ -19,7 +19,15 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command(name="locate")(locate.locate)
+app.command(name="demo")(locate.demo)
 app.add_typer(data.app, name="data")
+app.add_typer(synth.app, name="synth")
+app.command(name="context")(context.context)
+app.add_typer(players.app, name="players")
+app.command(name="train")(train.train)
+app.command(name="mine")(train.mine)
+app.command(name="export")(export.export)
 
 
 def _print_version(wanted: bool) -> None:
