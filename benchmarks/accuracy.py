@@ -15,12 +15,15 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from plucc.calibration import fit_calibration
 from plucc.data.manifest import read_dataset
+from plucc.export import write_card
 from plucc.locator import SHIPPED_MODEL, Locator
 from plucc.metrics.detection import ranked_average_precision
 from plucc.metrics.figures import image_estimates, measure
 from plucc.metrics.frames import ScoredFrames
-from plucc.types import Point, Size
+from plucc.runtime.onnx import read_card
+from plucc.types import InputError, Point, Size
 from plucc.video import read_image
 
 console = Console()
@@ -31,6 +34,10 @@ def main(
     matches: Annotated[str, typer.Option(help="Matches to score, with commas between.")],
     model: Annotated[Path, typer.Option(help="An exported model.")] = SHIPPED_MODEL,
     every: Annotated[int, typer.Option(help="Score every n-th frame only.")] = 1,
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Fit the model's confidence on these matches and write it into its card."),
+    ] = False,
     worst: Annotated[int, typer.Option(help="List so many frames with the largest errors.")] = 0,
 ) -> None:
     """Score a model on the matches."""
@@ -52,6 +59,13 @@ def main(
     )
     show(frames)
     errors = np.hypot(*(frames.predicted_px - frames.target_px).T)
+    if calibrate:
+        card = read_card(model)
+        if card.calibration:
+            raise InputError(f"{model} is calibrated already: export it again first")
+        fitted = fit_calibration(frames.confidence, errors * 720 / frames.height_px <= 10)
+        write_card(model, card.model_copy(update={"calibration": fitted.to_card()}))
+        console.print(f"{model}: confidence calibrated, {fitted}", markup=False)
     for index in np.argsort(-errors)[:worst]:
         console.print(f"{errors[index]:7.1f} px  {frames.confidence[index]:.2f}  {records[index].image}", markup=False)
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import cv2
 import numpy as np
 
+from plucc.calibration import Calibration
 from plucc.context.image import as_rgb, context_image
 from plucc.context.shipped import SHIPPED_WEIGHTS as SHIPPED_PLAYERS
 from plucc.context.shipped import ShippedFinder
@@ -63,6 +64,7 @@ class Locator:
         threads: int | None = None,
     ) -> None:
         self._runtime: Runtime = load_runtime(model, backend=backend, threads=threads)
+        self._calibrated = Calibration.from_card(self._runtime.card.calibration)
         self._find_players = ShippedFinder(players, threads=threads)
 
     def frame(self, image: ImageArray) -> Observation:
@@ -75,7 +77,9 @@ class Locator:
         sigma_px = card.heatmap.sigma_px
         peaks = top_peaks(logits, CANDIDATES, sigma_px=sigma_px, stride_px=heatmaps.stride_px)
         visible = presence >= 0.5
-        candidates = tuple(Candidate(peak.xy_px, peak.confidence * presence, visible) for peak in peaks)
+        candidates = tuple(
+            Candidate(peak.xy_px, self._calibrated(peak.confidence * presence), visible) for peak in peaks
+        )
         size = Size(image.shape[1], image.shape[0])
         return Observation(size, candidates, presence, _softmax(logits), heatmaps.stride_px, players)
 
@@ -102,17 +106,16 @@ def count_frames(source: Path) -> int | None:
 
 def write_overlay(source: Path, rows: Iterable[Row], path: Path) -> None:
     """Write the video again with what was found: the puck ringed by its source, its confidence, and its last way."""
-    trail: deque[tuple[Point, Source]] = deque(maxlen=TRAIL_FRAMES)
-    shot = 0
+    recent: deque[Row] = deque(maxlen=TRAIL_FRAMES)
     with whole_file(path) as temporary, VideoWriter(temporary, probe(source).frame_rate) as writer:
         for frame, row in zip(read_frames(source), rows, strict=True):
-            if row.shot != shot:
-                trail.clear()
-            shot = row.shot
-            xy_px = None if row.x_px is None or row.y_px is None else Point(row.x_px, row.y_px)
-            writer.write(draw_puck(draw_trail(frame.image, trail), xy_px, row.source, row.confidence))
-            if xy_px is not None:
-                trail.append((xy_px, row.source))
+            passed = [(point, old.source) for old in recent if old.shot == row.shot and (point := _point(old))]
+            writer.write(draw_puck(draw_trail(frame.image, passed), _point(row), row.source, row.confidence))
+            recent.append(row)
+
+
+def _point(row: Row) -> Point | None:
+    return None if row.x_px is None or row.y_px is None else Point(row.x_px, row.y_px)
 
 
 def picture_files(source: Path) -> list[Path]:
