@@ -36,7 +36,7 @@ def test_file_without_a_card_is_refused(small_model: Path, tmp_path: Path, backe
 def test_foreign_and_missing_files_are_refused(tmp_path: Path, backend: Backend) -> None:
     words = tmp_path / "words.onnx"
     words.write_text("not a model")
-    with pytest.raises(ModelError, match=r"words.onnx is not an ONNX model that runs here"):
+    with pytest.raises(ModelError, match=r"words.onnx is not an ONNX model: give a file"):
         load_runtime(words, backend=backend)
     with pytest.raises(ModelError, match=r"none.onnx does not exist"):
         load_runtime(tmp_path / "none.onnx", backend=backend)

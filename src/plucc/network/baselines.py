@@ -10,8 +10,6 @@ from plucc.network.images import check_context, check_frame
 class FrameOnly(nn.Module):
     """FCN: pyramid, decoder and logits of the frame alone; a context image is accepted and not looked at."""
 
-    uses_frame, uses_context = True, False
-
     def __init__(self, encoder: nn.Module, decoder: GatedDecoder, head: Head) -> None:
         super().__init__()
         self.frame_encoder = encoder
@@ -26,8 +24,6 @@ class FrameOnly(nn.Module):
 
 class ContextOnly(nn.Module):
     """The same FCN fed context images: the players alone must tell. Of the frame only its size is used."""
-
-    uses_frame, uses_context = False, True
 
     def __init__(self, encoder: nn.Module, decoder: GatedDecoder, head: Head) -> None:
         super().__init__()

@@ -20,8 +20,6 @@ class Plucc(nn.Module):
     is the spec's `logit_stride`; with `presence`, the presence logits (b,) come second.
     """
 
-    uses_frame, uses_context = True, True
-
     def __init__(self, frame_encoder: nn.Module, context_encoder: nn.Module, decoder: GatedDecoder, head: Head) -> None:
         super().__init__()
         self.frame_encoder = frame_encoder
