@@ -22,17 +22,22 @@ def near_layers(stage: Stage, camera: Camera) -> list[Layer]:
         return []
     height = stage.match.arena.board_height_m
     face = see(camera, rails(stage, (0.12, -DROP_M), (0.12, height)), near)
-    if not face.segments:
+    if _is_out_of_sight(face, camera):
         return []
     layers = [_flat(camera, face, (44, 41, 40))]
     rail = see(camera, rails(stage, (0.14, height), (0.0, height)), near)
-    if rail.segments:
+    if not _is_out_of_sight(rail, camera):
         layers.append(_flat(camera, rail, stage.match.arena.rail))
     rows = rails(stage, (ROWS_M[0], ROWS_FOOT_M), (ROWS_M[1], ROWS_FOOT_M + (ROWS_M[1] - ROWS_M[0]) * ROWS_SLOPE))
     seen = see(camera, rows, near)
-    if seen.segments:
+    if not _is_out_of_sight(seen, camera):
         layers.append(_crowd(stage, camera, rows, seen))
     return layers
+
+
+def _is_out_of_sight(seen: SeenStrip, camera: Camera) -> bool:
+    rows = seen.rows(camera.size.height)
+    return bool(rows.start >= rows.stop)
 
 
 def _crowd(stage: Stage, camera: Camera, rows: Strip, seen: SeenStrip) -> Layer:
@@ -52,12 +57,11 @@ def draw_near_glass(stage: Stage, camera: Camera, canvas: FloatArray) -> None:
 
 
 def _flat(camera: Camera, seen: SeenStrip, colour: Colour) -> Layer:
-    fine = np.zeros((camera.size.height * 2, camera.size.width), np.uint8)
-    doubled = SeenStrip(seen.lower_px * [1, 2], seen.upper_px * [1, 2], seen.segments)
+    rows = seen.rows(camera.size.height)
+    count = rows.stop - rows.start
+    fine = np.zeros((count * 2, camera.size.width), np.uint8)
+    shift, stretch = np.array([0.0, rows.start]), np.array([1.0, 2.0])
+    doubled = SeenStrip((seen.lower_px - shift) * stretch, (seen.upper_px - shift) * stretch, seen.segments)
     fill_strip(fine, doubled, 255)
-    size = (camera.size.width, camera.size.height)
-    coverage = cv2.resize(fine, size, interpolation=cv2.INTER_AREA).astype(np.float32) / 255
-    rows = np.flatnonzero(coverage.any(axis=1))
-    top = int(rows[0]) if len(rows) else 0
-    coverage = coverage[top:]
-    return Layer(0, top, coverage[..., None] * np.asarray(colour, np.float32), coverage)
+    coverage = cv2.resize(fine, (camera.size.width, count), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
+    return Layer(0, rows.start, coverage[..., None] * np.asarray(colour, np.float32), coverage)

@@ -1,5 +1,7 @@
 """How people darken the ice beneath them and show in it."""
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 
@@ -24,13 +26,10 @@ def cast_shadows(camera: Camera, backdrop: Backdrop, figures: tuple[Figure, ...]
     lens = camera.resized(small)
     firm, soft = np.zeros((small.height, small.width), np.uint8), np.zeros((small.height, small.width), np.uint8)
     lean = -light.direction[:2] / light.direction[2]
-    for figure in figures:
-        if figure.body is None:
-            continue
-        pelvis = figure.skeleton.pelvis[:2] + lean * 0.8
-        _blob(lens, soft, pelvis, 0.42, 120)
-        for ankle, toe in zip(figure.skeleton.ankles, figure.skeleton.toes, strict=True):
-            _blob(lens, firm, (ankle[:2] + toe[:2]) / 2, 0.17, 190)
+    shown = [figure.skeleton for figure in figures if figure.body is not None]
+    _blobs(lens, soft, [body.pelvis[:2] + lean * 0.8 for body in shown], 0.42, 120)
+    feet = [(body.ankles[side][:2] + body.toes[side][:2]) / 2 for body in shown for side in (0, 1)]
+    _blobs(lens, firm, feet, 0.17, 190)
     scale = camera.focal_px / max(float(np.mean([f.body_depth_m for f in figures])), 1.0) / SHRINK
     firm_blur = cv2.GaussianBlur(firm, (0, 0), max(0.06 * scale, 0.6))
     soft_blur = cv2.GaussianBlur(soft, (0, 0), max(0.22 * scale, 1.0))
@@ -40,11 +39,16 @@ def cast_shadows(camera: Camera, backdrop: Backdrop, figures: tuple[Figure, ...]
     backdrop.canvas[rows] *= (1 - shade)[..., None]
 
 
-def _blob(camera: Camera, mask: ImageArray, centre_m: FloatArray, radius_m: float, level: int) -> None:
-    ring = centre_m + radius_m * np.stack([np.cos(_RING), np.sin(_RING)], axis=1)
-    outline = camera.project(np.column_stack([ring, np.zeros(len(ring))]))
-    if np.isfinite(outline).all() and (np.abs(outline) < 4 * camera.size.width).all():
-        cv2.fillConvexPoly(mask, to_fixed(outline), level, cv2.LINE_AA, FIXED_BITS)
+def _blobs(camera: Camera, mask: ImageArray, centres_m: Sequence[FloatArray], radius_m: float, level: int) -> None:
+    """Fill circles on the ice as the camera sees them."""
+    if not centres_m:
+        return
+    ring = radius_m * np.stack([np.cos(_RING), np.sin(_RING), np.zeros(len(_RING))], axis=1)
+    centres = np.column_stack([np.array(centres_m), np.zeros(len(centres_m))])
+    outlines = camera.project((centres[:, None] + ring[None]).reshape(-1, 3)).reshape(len(centres), -1, 2)
+    usable = (np.abs(outlines) < 4 * camera.size.width).all(axis=(1, 2))  # NaN, behind the camera, is not
+    for outline in to_fixed(outlines[usable]):
+        cv2.fillConvexPoly(mask, outline, level, cv2.LINE_AA, FIXED_BITS)
 
 
 def reflect(camera: Camera, backdrop: Backdrop, figures: tuple[Figure, ...], reflectivity: float) -> None:
