@@ -49,7 +49,7 @@ def shipped_stages(path: Path, rendered: Rendered, threads: int) -> Iterator[tup
     cache = MaskCache(Path(tempfile.mkdtemp(prefix="plucc-benchmark-")))
     key = cache.key(frame, finder.version)
     cache.put(key, mask)
-    yield "shipped: shrink the frame", lambda: shrunk(frame, finder.size)
+    yield "shipped: shrink the frame", lambda: shrunk(frame, finder.facts.size)
     yield "shipped: network with shrinking", lambda: finder.logits(frame)
     yield "shipped: frame to mask", lambda: finder(frame)
     yield "mask to context image", lambda: context_image(frame, mask)

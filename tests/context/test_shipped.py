@@ -1,4 +1,4 @@
-import json
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -8,16 +8,16 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from plucc.context.judge import judge
-from plucc.context.shipped import METADATA_KEY, ShippedFinder, shrunk, without_specks
+from plucc.context.shipped import PlayerFacts, ShippedFinder, shrunk, without_specks
 from plucc.data.manifest import read_dataset, write_manifest
 from plucc.data.masks import encode_mask
 from plucc.data.schema import DatasetInfo, LabelClass, Player, Puck, Record
 from plucc.types import Box, ImageArray, ModelError, Size
 
-FACTS = {"kind": "players", "format": 1, "version": "t", "size": [64, 36], "cut": 0.0, "margin_px": 0.0, "least_px": 0}
+FACTS = PlayerFacts(Size(64, 36), "t")
 
 
-def write_red_network(path: Path, facts: dict[str, object]) -> Path:
+def write_red_network(path: Path, metadata: dict[str, str]) -> Path:
     """A network of one step: the logit is how much more red than green a pixel is, less 60."""
     weights = np.array([1.0, -1.0, 0.0], np.float32).reshape(3, 1)
     nodes = [
@@ -35,7 +35,7 @@ def write_red_network(path: Path, facts: dict[str, object]) -> Path:
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    helper.set_model_props(model, {METADATA_KEY: json.dumps(facts)})
+    helper.set_model_props(model, metadata)
     onnx.save(model, path)
     return path
 
@@ -48,7 +48,7 @@ def red_block(size: Size, box: Box) -> ImageArray:
 
 @pytest.mark.parametrize("size", [Size(1280, 720), Size(640, 360), Size(500, 500), Size(48, 27)])
 def test_a_block_comes_out_where_it_is(tmp_path: Path, size: Size) -> None:
-    finder = ShippedFinder(write_red_network(tmp_path / "red.onnx", FACTS), threads=1)
+    finder = ShippedFinder(write_red_network(tmp_path / "red.onnx", FACTS.to_metadata()), threads=1)
     box = Box(size.width // 4, size.height // 4, size.width // 2, size.height // 2)
     mask = finder(red_block(size, box))
     rows, columns = np.nonzero(mask)
@@ -61,7 +61,9 @@ def test_a_block_comes_out_where_it_is(tmp_path: Path, size: Size) -> None:
 
 
 def test_the_margin_grows_with_the_frame_and_bodies_have_none(tmp_path: Path) -> None:
-    finder = ShippedFinder(write_red_network(tmp_path / "red.onnx", FACTS | {"margin_px": 6.0}), threads=1)
+    finder = ShippedFinder(
+        write_red_network(tmp_path / "red.onnx", replace(FACTS, margin_px=6.0).to_metadata()), threads=1
+    )
     for height, margin in ((720, 6), (1440, 12), (360, 3)):
         size = Size(height * 16 // 9, height)
         frame = red_block(size, Box(size.width // 4, height // 4, size.width // 2, height // 2))
@@ -78,6 +80,18 @@ def test_specks_are_dropped_and_players_stay(tmp_path: Path) -> None:
     assert (cleaned[4:20, 10:16] == 4.0).all()
     assert (cleaned[28:34, 38:46] < 0).all()
     assert without_specks(logits, 0.0, 6) is logits
+    nobody = np.full((36, 64), -5.0, np.float32)
+    assert without_specks(nobody, 0.0, 20) is nobody
+
+
+def test_a_close_up_drops_larger_specks() -> None:
+    logits = np.full((288, 512), -5.0, np.float32)
+    logits[20:280, 100:200] = 4.0  # 26,000 pixels
+    logits[100:115, 400:420] = 4.0  # 300
+    logits[200:230, 300:330] = 4.0  # 900
+    cleaned = without_specks(logits, 0.0, 60)
+    assert (cleaned[100:115, 400:420] < 0).all()
+    assert (cleaned[200:230, 300:330] == 4.0).all()
 
 
 def test_shrinking_averages_and_keeps_places() -> None:
@@ -91,16 +105,24 @@ def test_shrinking_averages_and_keeps_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "words"),
+    ("change", "words"),
     [
-        ({}, "not a player network"),
-        (FACTS | {"kind": "puck"}, "not a player network"),
-        (FACTS | {"format": 9}, "format 9"),
+        ({"plucc.kind": "puck"}, "not a player network"),
+        ({"plucc.format": "9"}, "format 9"),
+        ({"plucc.mask": "{}}"}, "damaged metadata"),
+        ({"plucc.sizes": '{"height": 3}'}, "damaged metadata"),
     ],
 )
-def test_files_that_do_not_say_what_they_are_are_refused(tmp_path: Path, facts: dict[str, object], words: str) -> None:
+def test_files_that_do_not_say_what_they_are_are_refused(tmp_path: Path, change: dict[str, str], words: str) -> None:
     with pytest.raises(ModelError, match=words):
-        ShippedFinder(write_red_network(tmp_path / "red.onnx", facts))
+        ShippedFinder(write_red_network(tmp_path / "red.onnx", FACTS.to_metadata() | change))
+    with pytest.raises(ModelError, match="not a player network"):
+        ShippedFinder(write_red_network(tmp_path / "red.onnx", {}))
+
+
+def test_facts_survive_the_file() -> None:
+    facts = PlayerFacts(Size(512, 288), "7", -1.0, 4.5, 60, "{}", "frames of ice")
+    assert PlayerFacts.from_metadata(facts.to_metadata(), Path("x")) == facts
 
 
 def test_no_model_at_all_is_refused(tmp_path: Path) -> None:
@@ -124,7 +146,9 @@ def test_judging_compares_boxes_with_the_margin_and_masks_without(tmp_path: Path
     info = DatasetInfo(name="t", classes=(LabelClass.PLAYER, LabelClass.PUCK), licence="MIT", source="test")
     write_manifest(tmp_path, info, [record])
     dataset = read_dataset(tmp_path)
-    finder = ShippedFinder(write_red_network(tmp_path / "red.onnx", FACTS | {"margin_px": 20.0}), threads=1)
+    finder = ShippedFinder(
+        write_red_network(tmp_path / "red.onnx", replace(FACTS, margin_px=20.0).to_metadata()), threads=1
+    )
     quality = judge(dataset, dataset.records, finder)
     assert quality.found == 1.0
     assert quality.iou > 0.9

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from plucc.context.quality import mask_iou  # noqa: E402
 from plucc.context.shipped import ShippedFinder  # noqa: E402
 from plucc.network.players import PlayerNet, PlayerNetSpec  # noqa: E402
-from plucc.training.player_export import export_players  # noqa: E402
+from plucc.training.player_export import MaskRule, export_players  # noqa: E402
 from plucc.training.player_frames import augmented, load_player_frames, puck_surroundings  # noqa: E402
 from plucc.training.players import PlayerFit, PlayerTraining, fit_players, load_average, mask_loss  # noqa: E402
 
@@ -158,7 +158,8 @@ def test_it_learns_players_and_not_the_crowd_and_exports_what_it_learnt(dataset:
     assert last < 0.5 * first
     fit.save(tmp_path / "fit.pt")
     net = load_average(tmp_path / "fit.pt")
-    assert export_players(net, tmp_path / "players.onnx", {"version": "t"}) < 1e-3
+    assert export_players(net, tmp_path / "players.onnx", version="t", data="figures", mask=MaskRule(least_px=0)) < 1e-3
+    assert str(Path(__file__).parents[2]).encode() not in (tmp_path / "players.onnx").read_bytes()
     finder = ShippedFinder(tmp_path / "players.onnx", threads=1)
     record = dataset.records[5]
     image = cv2.imread(str(dataset.image_path(record)))[:, :, ::-1]

@@ -51,11 +51,11 @@ def export(
     margin_px: Annotated[float, typer.Option(min=0, help="Growth of the mask, in pixels of a 720-line frame.")] = 0.0,
 ) -> None:
     """Write a trained player network as ONNX, with what must be known to run it."""
-    from plucc.training.player_export import export_players
+    from plucc.training.player_export import MaskRule, export_players
     from plucc.training.players import load_average
 
-    facts = {"version": name, "data": data}
-    difference = export_players(load_average(checkpoint), model, facts, cut=cut, margin_px=margin_px)
+    rule = MaskRule(cut, margin_px)
+    difference = export_players(load_average(checkpoint), model, version=name, data=data, mask=rule)
     out.print(f"{model} written; it differs from the checkpoint by at most {difference:.1g} in a logit")
 
 

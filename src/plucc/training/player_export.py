@@ -1,34 +1,34 @@
 """Turns a trained player network into the ONNX file that the core runs, and checks that both say the same."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime as ort
 import torch
 
-from plucc.context.shipped import FORMAT, KIND, METADATA_KEY
+from plucc.context.shipped import PlayerFacts
 from plucc.files import whole_file
 from plucc.network.players import PlayerNet
 from plucc.types import ModelError
 
 OPSET = 20
-LEAST_PX = 60  # of the network's own pixels; a player at the far boards has 120, a puck rarely 40
 TOLERANCE = 1e-2  # of logits, whose cut lies at 0 and whose usual values are between -10 and 10
 
 
-def export_players(
-    net: PlayerNet, path: Path, facts: Mapping[str, Any], *, cut: float = 0.0, margin_px: float = 0.0
-) -> float:
-    """Write the network with what must be known to run it; return the largest difference between both on noise.
+@dataclass(frozen=True, slots=True)
+class MaskRule:
+    """How logits become a mask; see `PlayerFacts`."""
 
-    `cut` is the logit above which a pixel is a player's; the mask then grows by `margin_px` of a 720-line frame.
-    `facts` are kept for the reader: data, seed, figures.
-    """
+    cut: float = 0.0
+    margin_px: float = 0.0
+    least_px: int = 60  # a player at the far boards has 120, a puck rarely 40
+
+
+def export_players(net: PlayerNet, path: Path, *, version: str, data: str, mask: MaskRule) -> float:
+    """Write the network with what must be known to run it; return the largest difference between both on noise."""
     size = net.spec.size
     pixels = np.random.default_rng(0).integers(0, 256, (1, size.height, size.width, 3), np.uint8)
     frames = torch.from_numpy(pixels)
@@ -39,15 +39,9 @@ def export_players(
     if program is None:
         raise ModelError("the player network could not be exported: check the versions of torch and onnxscript")
     model = program.model_proto
-    contract = {
-        "kind": KIND,
-        "format": FORMAT,
-        "size": [size.width, size.height],
-        "cut": cut,
-        "margin_px": margin_px,
-        "least_px": LEAST_PX,
-    }
-    onnx.helper.set_model_props(model, {METADATA_KEY: json.dumps({**facts, **contract, "spec": asdict(net.spec)})})
+    _strip_traces(model)
+    facts = PlayerFacts(size, version, **asdict(mask), spec=json.dumps(asdict(net.spec)), data=data)
+    onnx.helper.set_model_props(model, facts.to_metadata())
     with whole_file(path) as temporary:
         onnx.save(model, temporary)
         with torch.inference_mode():
@@ -57,3 +51,12 @@ def export_players(
         if difference > TOLERANCE:
             raise ModelError(f"the exported network differs by {difference:.3g} from the trained one: do not use it")
     return difference
+
+
+def _strip_traces(model: onnx.ModelProto) -> None:
+    """Drop the exporter's notes of its own source lines: a shipped file tells nothing of the machine that made it."""
+    del model.graph.metadata_props[:]
+    for part in (*model.graph.node, *model.graph.input, *model.graph.output, *model.graph.initializer):
+        part.doc_string = ""
+        del part.metadata_props[:]
+    del model.graph.value_info[:]

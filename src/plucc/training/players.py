@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 CHECKPOINT_VERSION = 1
 EPOCH_SAMPLES = 1024  # only how the sequence is cut; nothing else follows from it
 DICE_WEIGHT = 0.5
-PUCK_WEIGHT = 60.0
+PUCK_WEIGHT = 100.0
 GRADIENT_LIMIT = 2.0
 
 
