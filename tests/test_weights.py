@@ -1,0 +1,54 @@
+"""The shipped files: what their cards say is what they are, and they find pucks and players."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import plucc
+from plucc.config import load_preset
+from plucc.locator import SHIPPED_MODEL, Locator
+from plucc.runtime.onnx import read_card
+from plucc.synth.arena import build_stage
+from plucc.synth.match import sample_match
+from plucc.synth.render import find_scene, render
+from plucc.types import Category, Size
+
+WEIGHTS = Path(plucc.__file__).parent / "weights"
+FILES = sorted(WEIGHTS.glob("*.onnx"))
+
+
+@pytest.fixture(scope="module")
+def locator() -> Locator:
+    return Locator(backend="onnx", threads=1)
+
+
+def test_the_package_ships_a_puck_and_a_player_model_within_25_mb() -> None:
+    assert {file.name for file in FILES} >= {"players.onnx", "swift.onnx"}
+    assert sum(file.stat().st_size for file in FILES) < 25e6
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_every_model_has_a_card_with_its_checksum(file: Path) -> None:
+    card = file.with_suffix(".md").read_text(encoding="utf-8")
+    assert hashlib.sha256(file.read_bytes()).hexdigest() in re.findall(r"[0-9a-f]{64}", card)
+
+
+def test_the_puck_model_is_the_swift_of_the_presets() -> None:
+    card = read_card(SHIPPED_MODEL)
+    assert card.spec == load_preset("swift").network
+    assert card.data["test_matches"] == ["g4", "g9"]
+
+
+def test_the_puck_is_found_in_rendered_frames(locator: Locator) -> None:
+    """Matches of these seeds were not trained on. The share is far above what any fixed place would reach."""
+    errors = []
+    for number in range(4):
+        stage = build_stage(sample_match(seed=990_001, number=number))
+        for frame in range(3):
+            rendered = render(stage, find_scene(stage, frame, Category.STANDARD, Size(1280, 720)))
+            assert rendered.puck is not None
+            errors.append(locator.frame(rendered.image).candidates[0].xy_px.distance(rendered.puck.point_px))
+    assert np.mean(np.array(errors) < 10) >= 0.5
