@@ -5,6 +5,7 @@ CORE := .venv-core
 BIN := $(VENV)/bin
 PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# tests of training fork loader processes, which is safe only in a process with no other test's threads behind it
 # rooms whose array shapes are checked against their annotations while their tests run a second time
 SHAPED := plucc.heatmap,plucc.rink,plucc.metrics,beartype.beartype
 
@@ -14,7 +15,8 @@ demo: $(VENV)/.core
 	$(BIN)/plucc demo out
 
 test: check $(CORE)/.core
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --ignore tests/training
+	$(BIN)/python -m pytest tests/training
 	$(BIN)/python -m pytest --numprocesses auto --jaxtyping-packages=$(SHAPED) tests/test_heatmap.py tests/rink tests/metrics
 	! $(CORE)/bin/python -c 'import torch' 2>/dev/null || { echo "$(CORE) must hold the core install only"; exit 1; }
 	rm -rf out/core && $(CORE)/bin/plucc demo out/core
