@@ -5,7 +5,6 @@ CORE := .venv-core
 BIN := $(VENV)/bin
 PIP := pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-# tests of training fork loader processes, which is safe only in a process with no other test's threads behind it
 # rooms whose array shapes are checked against their annotations while their tests run a second time
 SHAPED := plucc.heatmap,plucc.rink,plucc.metrics,beartype.beartype
 
@@ -14,6 +13,7 @@ SHAPED := plucc.heatmap,plucc.rink,plucc.metrics,beartype.beartype
 demo: $(VENV)/.core
 	$(BIN)/plucc demo out
 
+# training forks loader processes, which is safe only where no other test has left threads behind
 test: check $(CORE)/.core
 	$(BIN)/python -m pytest --numprocesses auto --ignore tests/training
 	$(BIN)/python -m pytest tests/training
