@@ -10,7 +10,6 @@ from plucc.context.backends import WAYS, FinderChoice, Way, open_finder
 from plucc.context.finder import BoxedFinder, PlayerFinder
 from plucc.context.image import ContextMaker
 from plucc.context.labels import LabelFinder
-from plucc.context.shipped import SHIPPED_WEIGHTS
 from plucc.data.masks import encode_mask
 from plucc.data.schema import Player
 from plucc.types import Box, ImageArray, InputError, MaskArray, ModelError
@@ -23,8 +22,6 @@ PLAYERS = (Player(box_px=Box(20, 10, 60, 80)), Player(box_px=Box(100.5, 30, 130,
 def finder(request: pytest.FixtureRequest) -> PlayerFinder:
     way: Way = request.param
     weights = {"sam2": "sam2_folder", "sam2-onnx": "sam2_onnx_folder", "instances": "instances_folder"}
-    if way == "shipped" and not SHIPPED_WEIGHTS.is_file():
-        pytest.skip("the player network's weights are not here")
     folder = str(request.getfixturevalue(weights[way])) if way in weights else None
     return open_finder(FinderChoice(way, folder, detector="labels", device="cpu", threads=1))
 

@@ -189,7 +189,7 @@ def spec_fields(spec: PlayerNetSpec) -> dict[str, Any]:
 def load_average(path: Path) -> PlayerNet:
     """Build the network of a checkpoint with its averaged weights."""
     if not path.is_file():
-        raise ModelError(f"{path} is missing: train it with plucc train-players")
+        raise ModelError(f"{path} is missing: train it with plucc players train")
     state = torch.load(path, map_location="cpu", weights_only=True)
     if state.get("version") != CHECKPOINT_VERSION:
         raise ModelError(f"{path} is not a checkpoint of this version's player network: train it again")
