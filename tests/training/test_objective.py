@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plucc.heatmap import gaussian_target, kl_divergence
-from plucc.training.objective import BACKGROUND_LOGIT, Objective, background_loss, heatmap_kl
+from plucc.training.objective import NOWHERE_LOGIT, Objective, background_loss, heatmap_kl
 from plucc.types import Point, Size
 
 NOWHERE = (float("nan"), float("nan"))
@@ -94,7 +94,7 @@ def test_a_sample_weighs_the_same_in_any_batch() -> None:
 
 
 def test_background_compares_the_sum_over_cells_with_nowhere() -> None:
-    logits = torch.full((2, 1, 4, 4), BACKGROUND_LOGIT - log(16))  # as much mass somewhere as nowhere
+    logits = torch.full((2, 1, 4, 4), NOWHERE_LOGIT - log(16))  # as much mass somewhere as nowhere
     losses = background_loss(logits, torch.tensor([True, False]))
     np.testing.assert_allclose(losses.numpy(), [log(2), log(2)], rtol=1e-5)
 

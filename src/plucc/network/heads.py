@@ -14,6 +14,7 @@ from plucc.types import ConfigError
 Output: TypeAlias = Tensor | tuple[Tensor, Tensor]
 
 PRESENCE_HIDDEN = 64
+NOWHERE_LOGIT = 10.0  # about the logarithm of the number of cells: at the start neither side has an edge
 
 
 class LogitHead(nn.Module):
@@ -44,21 +45,23 @@ class LogitHead(nn.Module):
 class PresenceHead(nn.Module):
     """One logit: is a puck to be seen? A puck anywhere is enough, so features are pooled by their maximum.
 
-    The height of the heatmap's peak is told as a fact (no gradient), so that this term cannot bend the heatmap.
+    How high the heatmap's peak stands over its map, and the whole map over "nowhere" (a fixed logit that training may
+    hold it against), are told as facts (no gradient), so that this term cannot bend the heatmap.
     """
 
     def __init__(self, decoder: GatedDecoder) -> None:
         super().__init__()
-        evidence = decoder.channels + decoder.deepest_channels + 1
+        evidence = decoder.channels + decoder.deepest_channels + 2
         self.judge = nn.Sequential(
             nn.Linear(evidence, PRESENCE_HIDDEN), nn.ReLU(inplace=True), nn.Linear(PRESENCE_HIDDEN, 1)
         )
 
     def forward(self, fused: Sequence[Tensor], logits: Tensor) -> Tensor:
         flat = logits.detach().flatten(1)
-        peak = flat.amax(dim=1, keepdim=True) - flat.logsumexp(dim=1, keepdim=True)
+        mass = flat.logsumexp(dim=1, keepdim=True)
+        facts = [flat.amax(dim=1, keepdim=True) - mass, mass - NOWHERE_LOGIT]
         pooled = [feature.amax(dim=(2, 3)) for feature in (fused[-1], fused[0])]
-        presence: Tensor = self.judge(torch.cat([*pooled, peak], dim=1)).squeeze(1)
+        presence: Tensor = self.judge(torch.cat([*pooled, *facts], dim=1)).squeeze(1)
         return presence
 
 

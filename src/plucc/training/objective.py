@@ -7,8 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from plucc.heatmap import PIXEL_CENTRE
-
-BACKGROUND_LOGIT = 10.0  # about the logarithm of the number of cells: at the start neither side has an edge
+from plucc.network.heads import NOWHERE_LOGIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def background_loss(logits: Tensor, holds_puck: Tensor) -> Tensor:
     A softmax over a crop only compares places within it. The fixed logit of "nowhere" makes logits of different crops,
     and of crops without a puck, comparable: there every cell has to stay below it.
     """
-    somewhere = logits.flatten(1).float().logsumexp(dim=1) - BACKGROUND_LOGIT
+    somewhere = logits.flatten(1).float().logsumexp(dim=1) - NOWHERE_LOGIT
     return F.binary_cross_entropy_with_logits(somewhere, holds_puck.float(), reduction="none")
 
 
