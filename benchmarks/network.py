@@ -26,6 +26,7 @@ HEIGHT, WIDTH = 720, 1280
 CROP_PX, CROPS = 384, 8
 RUNTIMES = ("torch", "onnx", "openvino")
 STEM5 = "{width: 16, kernel: 5, stride: 2}"
+POOLED = "{{width: {}, kernel: 7, stride: 2, pool: true}}"
 
 
 def _stages(*rows: str) -> str:
@@ -37,37 +38,43 @@ def _stages(*rows: str) -> str:
     return f"[{', '.join(texts)}]"
 
 
+def _pyramid(stem: str, *rows: str) -> str:
+    return f"network.frame={{kind: pyramid, stem: {stem}, stages: {_stages(*rows)}}}"
+
+
+PLAIN = _pyramid("{width: 16, kernel: 3, stride: 2}", "32 1 2 basic", "48 2 2 basic", "96 3 2 basic", "160 2 2 basic")
 FAMILY: dict[str, list[str]] = {
     "swift": [],
     "swift, no context": ["network.context=null"],
+    "swift, finer feature left out": ["network.fold_finer=false"],
     "swift, separable decoder": ["network.decoder_block=separable"],
-    "swift, full decoder": ["network.decoder_block=conv"],
-    "swift, decoded at stride 2": ["network.decoder_widths=[96, 80, 48, 32, 16]"],
+    "swift, decoded at stride 2": ["network.decoder_widths=[96, 80, 48, 32, 16]", "network.fold_finer=false"],
+    "residual pyramid": [PLAIN],
     "space-to-depth 4 stem": [
-        "network.frame.stem={kind: space-to-depth, width: 32, kernel: 3, stride: 4}",
-        f"network.frame.stages={_stages('32 1 1 basic', '48 2 2 basic', '96 3 2 basic', '160 2 2 basic')}",
+        _pyramid(
+            "{kind: space-to-depth, width: 32, kernel: 3, stride: 4}",
+            "32 1 1 basic",
+            "48 2 2 basic",
+            "96 3 2 basic",
+            "160 2 2 basic",
+        ),
     ],
     "quarter ResNet-18": [
-        "network.frame.stem={width: 16, kernel: 7, stride: 2, pool: true}",
-        f"network.frame.stages={_stages('16 2 1 basic', '32 2 2 basic', '64 2 2 basic', '128 2 2 basic')}",
+        _pyramid(POOLED.format(16), "16 2 1 basic", "32 2 2 basic", "64 2 2 basic", "128 2 2 basic"),
         "network.decoder_widths=[96, 64, 32, 24]",
     ],
     "half ResNet-18": [
-        "network.frame.stem={width: 32, kernel: 7, stride: 2, pool: true}",
-        f"network.frame.stages={_stages('32 2 1 basic', '64 2 2 basic', '128 2 2 basic', '256 2 2 basic')}",
+        _pyramid(POOLED.format(32), "32 2 1 basic", "64 2 2 basic", "128 2 2 basic", "256 2 2 basic"),
         "network.decoder_widths=[128, 96, 48, 32]",
     ],
     "inverted residuals": [
-        f"network.frame.stem={STEM5}",
-        f"network.frame.stages={_stages('24 2 2 inverted', '48 3 2 inverted', '96 4 2 inverted', '160 2 2 inverted')}",
+        _pyramid(STEM5, "24 2 2 inverted", "48 3 2 inverted", "96 4 2 inverted", "160 2 2 inverted"),
         "network.decoder_block=separable",
     ],
     "ConvNeXt-like": [
-        f"network.frame.stem={STEM5}",
-        f"network.frame.stages={_stages('24 2 2 convnext', '48 3 2 convnext', '96 4 2 convnext', '160 2 2 convnext')}",
+        _pyramid(STEM5, "24 2 2 convnext", "48 3 2 convnext", "96 4 2 convnext", "160 2 2 convnext"),
         "network.decoder_block=separable",
     ],
-    "timm mobilenetv3_small": ["network.frame={kind: timm, name: mobilenetv3_small_100}"],
     "timm mobilenetv4_conv_small": ["network.frame={kind: timm, name: mobilenetv4_conv_small}"],
     "timm efficientnet_lite0": ["network.frame={kind: timm, name: efficientnet_lite0}"],
     "timm resnet18": ["network.frame={kind: timm, name: resnet18}"],

@@ -28,7 +28,8 @@ def small_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     spec = load_preset(
         "swift",
         [
-            "network.frame.stages=[{width: 8, depth: 1}, {width: 12, depth: 1}, {width: 16, depth: 1}]",
+            "network.frame={kind: pyramid, stem: {width: 16}, "
+            "stages: [{width: 8, depth: 1}, {width: 12, depth: 1}, {width: 16, depth: 1}]}",
             "network.context.stages=[{width: 8, depth: 1}, {width: 8, depth: 1}]",
             "network.fused_strides=[8, 16]",
             "network.decoder_widths=[16, 12, 8]",

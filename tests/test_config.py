@@ -58,7 +58,7 @@ def test_specs_are_frozen() -> None:
         ("network.presence=false", lambda spec: spec.network.presence is False),
         ("network.context=null", lambda spec: spec.network.context is None),
         ("network.decoder_widths=[8, 8]", lambda spec: spec.network.decoder_widths == (8, 8)),
-        ("network.frame.stem.width=24", lambda spec: spec.network.frame.stem.width == 24),
+        ("network.context.stem.width=24", lambda spec: spec.network.context.stem.width == 24),
     ],
 )
 def test_overrides_reach_any_depth(override: str, read) -> None:
@@ -77,11 +77,11 @@ def test_later_overrides_win() -> None:
         ("lr=3e-4", "lr is not a setting: did you mean train.lr?"),
         ("train.sigma_px=3", "train.sigma_px is not a setting: did you mean heatmap.sigma_px?"),
         (
-            "network.frame.stem.widht=3",
-            "network.frame.stem.widht is not a setting: did you mean network.frame.stem.width?",
+            "network.context.stem.widht=3",
+            "network.context.stem.widht is not a setting: did you mean network.context.stem.width?",
         ),
-        ("network.frame.stages=[{width: 3, dept: 2}]", "did you mean network.frame.stages.0.depth?"),
-        ("network.frame.stage=3", "did you mean network.frame.stages?"),
+        ("network.context.stages=[{width: 3, dept: 2}]", "did you mean network.context.stages.0.depth?"),
+        ("network.context.stage=3", "did you mean network.context.stages?"),
         ("network.qqqq=1", "network.qqqq is not a setting: expected one of network.frame, network.context"),
         (
             "train.lr=fast",
@@ -89,7 +89,7 @@ def test_later_overrides_win() -> None:
         ),
         ("train.lr=-1", "train.lr: input should be greater than 0"),
         ("network.frame.kind=pyramyd", "'timm', 'pyramid'"),
-        ("network.frame={kind: timm}", "network.frame.name: field required"),
+        ("network.context={kind: timm}", "network.context.name: field required"),
         ("train.lr", "'train.lr' is no override: write it as section.key=value, such as train.lr=3e-4"),
         ("train.lr=[1", "has a value that is not YAML"),
     ],
@@ -155,7 +155,12 @@ def test_missing_file_lists_the_presets(tmp_path: Path) -> None:
         load_config(tmp_path / "none.yaml")
 
 
-def test_swift_is_built_from_pyramids() -> None:
+def test_swift_reads_frames_with_a_known_backbone_and_needs_no_download() -> None:
     network: NetworkSpec = load_preset("swift").network
-    assert isinstance(network.frame, PyramidEncoderSpec)
+    assert isinstance(network.frame, TimmEncoderSpec)
+    assert not network.frame.pretrained
     assert isinstance(network.context, PyramidEncoderSpec)
+
+
+def test_swift_l_replaces_the_backbone_of_its_base() -> None:
+    assert isinstance(load_preset("swift-l").network.frame, PyramidEncoderSpec)

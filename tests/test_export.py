@@ -1,6 +1,7 @@
 """Export: what the file says, that it agrees with torch, and that a wrong one never appears."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from plucc import export
-from plucc.config import Spec, load_preset
+from plucc.config import Spec, TimmEncoderSpec, load_preset
 from plucc.export import card_of, check_pictures, compare, export_checkpoint, load_eager, write_card
 from plucc.network.checkpoint import load_checkpoint, save_checkpoint
 from plucc.network.plucc import build_plucc
@@ -24,6 +25,7 @@ SMALL_FRAME = [
     "network.frame={kind: pyramid, stem: {width: 8}, stages: [{width: 8, depth: 1}, {width: 16, depth: 1}]}",
     "network.decoder_widths=[16, 8, 8]",
     "network.fused_strides=[8]",
+    "network.fold_finer=false",
 ]
 SMALL_CONTEXT = ["network.context={kind: pyramid, stem: {width: 8}, stages: [{width: 8, depth: 1}]}"]
 
@@ -50,6 +52,13 @@ def _exported_before(small_model: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def check_batches(small_checkpoint: Path) -> list[Pictures]:
     card = card_of(load_checkpoint(small_checkpoint))
     return [(frames, contexts) for frames, contexts in check_pictures(card) if contexts is not None]
+
+
+def test_card_forgets_where_a_backbone_came_from(small_checkpoint: Path) -> None:
+    loaded = load_checkpoint(small_checkpoint)
+    started = {"frame": TimmEncoderSpec(name="resnet18", weights_file=Path("/home/somebody/resnet18.pth"))}
+    card = card_of(replace(loaded, spec=loaded.spec.model_copy(update=started)))
+    assert card.spec.frame == TimmEncoderSpec(name="resnet18")
 
 
 def test_card_says_where_the_model_comes_from(small_checkpoint: Path, small_model: Path) -> None:

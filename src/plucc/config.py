@@ -96,6 +96,7 @@ class NetworkSpec(Section):
     fused_strides: tuple[PositiveInt, ...] = (8, 16, 32)  # of the frame; where context features join
     decoder_widths: tuple[PositiveInt, ...] = Field(min_length=1)  # deepest first
     decoder_block: Literal["conv", "reduced", "separable"] = "conv"
+    fold_finer: bool = False  # the next finer frame feature joins the last decoded one, folded into channels
     gate: Literal["static", "squeeze-excitation", "channel-attention", "none"] = "static"
     logit_stride: PositiveInt = 1
     logit_upsampling: Literal["bilinear", "shuffle"] = "bilinear"

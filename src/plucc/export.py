@@ -12,7 +12,7 @@ import onnx
 import torch
 from torch.export import Dim
 
-from plucc.config import CONTEXT_STRIDE
+from plucc.config import CONTEXT_STRIDE, EncoderSpec, NetworkSpec, TimmEncoderSpec
 from plucc.files import whole_file
 from plucc.network.checkpoint import Checkpoint, load_checkpoint
 from plucc.network.deploy import Deployable
@@ -99,18 +99,30 @@ def load_eager(checkpoint: Path, *, threads: int | None = None, device: str = "c
 
 
 def card_of(loaded: Checkpoint) -> ModelCard:
-    """Return the card of a checkpoint's model; of data paths only the folders' names go into a file that travels."""
+    """Return the card of a checkpoint's model.
+
+    Of data paths only the folders' names go into a file that travels, and nothing of where a backbone began.
+    """
     data = dict(loaded.experiment.get("data", {}))
     data["datasets"] = [Path(entry["path"]).name for entry in data.get("datasets", ())]
     kept = ("datasets", "validation_matches", "test_matches", "crop_px")
     facts = {key: value for key, value in loaded.meta.items() if key != "calibration"}
     return ModelCard(
-        spec=loaded.spec,
+        spec=_without_origins(loaded.spec),
         heatmap=loaded.heatmap,
         calibration=loaded.meta.get("calibration", {}),
         data={key: data[key] for key in kept if key in data} | {"training": facts},
         version=version("plucc"),
     )
+
+
+def _without_origins(spec: NetworkSpec) -> NetworkSpec:
+    def settled(encoder: EncoderSpec | None) -> EncoderSpec | None:
+        if not isinstance(encoder, TimmEncoderSpec):
+            return encoder
+        return encoder.model_copy(update={"pretrained": False, "weights_file": None})
+
+    return spec.model_copy(update={"frame": settled(spec.frame), "context": settled(spec.context)})
 
 
 def write_card(path: Path, card: ModelCard) -> None:

@@ -17,6 +17,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "plain": PLAIN,
     "presence": PLAIN | {"presence": True},
     "shuffled": PLAIN | {"decoder_widths": (16, 12, 8, 8), "logit_stride": 2, "logit_upsampling": "shuffle"},
+    "folded finer feature": PLAIN | {"decoder_widths": (16, 12, 8, 8), "fold_finer": True, "decoder_block": "reduced"},
     "reduced": PLAIN | {"decoder_block": "reduced", "logit_stride": 2},
     "separable": PLAIN | {"decoder_block": "separable"},
     "squeeze": PLAIN | {"gate": "squeeze-excitation"},

@@ -17,7 +17,8 @@ def spec() -> Spec:
     return load_preset(
         "swift",
         [
-            "network.frame.stages=[{width: 8, depth: 1}, {width: 8, depth: 1}, {width: 8, depth: 1}]",
+            "network.frame={kind: pyramid, stem: {width: 16}, "
+            "stages: [{width: 8, depth: 1}, {width: 8, depth: 1}, {width: 8, depth: 1}]}",
             "network.context=null",
             "network.decoder_widths=[8, 8]",
             "train.seed=7",

@@ -140,7 +140,7 @@ def test_the_spec_decides_which_network() -> None:
     swift = load_preset("swift").network
     assert isinstance(build_plucc(swift), Plucc)
     assert isinstance(build_plucc(swift.model_copy(update={"context": None})), FrameOnly)
-    assert isinstance(build_plucc(swift.model_copy(update={"frame": None})), ContextOnly)
+    assert isinstance(build_plucc(swift.model_copy(update={"frame": None, "fold_finer": False})), ContextOnly)
 
 
 def test_frame_only_ignores_the_context(plain_spec: NetworkSpec) -> None:
@@ -223,6 +223,7 @@ def test_missing_context_is_refused(plain_spec: NetworkSpec) -> None:
         ({"decoder_widths": (8,) * 6}, "decoder_widths has 6 entries for 5 features"),
         ({"fused_strides": (2, 8)}, r"fused_strides has 2, but context features lie at \[4, 8, 16, 32\]"),
         ({"decoder_widths": (8, 8), "fused_strides": (8, 16)}, r"frame features at \[16, 32\]"),
+        ({"fold_finer": True}, "fold_finer needs a frame feature finer than those decoded"),
         ({"logit_stride": 3}, "logit_stride 3 does not divide the decoder's last stride 2"),
     ],
 )

@@ -8,9 +8,11 @@ from torch.nn.functional import interpolate
 
 from plucc.config import CONTEXT_STRIDE, NetworkSpec
 from plucc.network.blocks import ConvBlock, ReducedBlock, SeparableBlock, initialise
-from plucc.network.encoders import FeatureEncoder
+from plucc.network.encoders import FeatureEncoder, SpaceToDepth
 from plucc.network.gate import build_gate
 from plucc.types import ConfigError
+
+FOLD = 2  # cells a side: neighbouring features of a pyramid differ by this in stride
 
 _BLOCKS = {"conv": ConvBlock, "reduced": ReducedBlock, "separable": SeparableBlock}
 
@@ -34,8 +36,10 @@ class FusionStage(nn.Module):
 class GatedDecoder(nn.Module):
     """One fusion stage for each of the deepest features, as many as there are decoder widths.
 
-    Features of `context` join where their stride, in pixels of the frame, is among the fused ones. `stride` and
-    `channels` describe the last fused feature, `deepest_channels` the first.
+    Features of `context` join where their stride, in pixels of the frame, is among the fused ones. With `fold_finer`
+    the last stage also reads the frame feature of twice its resolution, four neighbours as channels side by side: its
+    detail for the price of a 1×1 convolution. `stride` and `channels` describe the last fused feature,
+    `deepest_channels` the first.
     """
 
     def __init__(self, spec: NetworkSpec, encoder: FeatureEncoder, context: FeatureEncoder | None = None) -> None:
@@ -43,9 +47,15 @@ class GatedDecoder(nn.Module):
         widths, count = spec.decoder_widths, len(spec.decoder_widths)
         if count > len(encoder.strides):
             raise ConfigError(f"decoder_widths has {count} entries for {len(encoder.strides)} features: leave some out")
+        if spec.fold_finer and count == len(encoder.strides):
+            raise ConfigError("fold_finer needs a frame feature finer than those decoded: shorten decoder_widths")
+        self.fold = SpaceToDepth(FOLD) if spec.fold_finer else None
         self.cue_indices = (None,) * count if context is None else _cue_indices(spec, encoder, context)
+        skips = list(encoder.channels[-count:])
+        if spec.fold_finer:
+            skips[0] += encoder.channels[-count - 1] * FOLD**2
         stages, deeper = [], 0
-        for width, skip, cue in zip(widths, reversed(encoder.channels), self.cue_indices, strict=False):
+        for width, skip, cue in zip(widths, reversed(skips), self.cue_indices, strict=True):
             channels = deeper + skip + (context.channels[cue] if context is not None and cue is not None else 0)
             gate = nn.Identity() if cue is None else build_gate(spec.gate, channels)
             stages.append(FusionStage(gate, _BLOCKS[spec.decoder_block](channels, width)))
@@ -57,8 +67,11 @@ class GatedDecoder(nn.Module):
 
     def forward(self, features: Sequence[Tensor], cues: Sequence[Tensor] = ()) -> list[Tensor]:
         """Return the fused features, deepest first."""
+        skips = list(features[-len(self.stages) :])
+        if self.fold is not None:
+            skips[0] = torch.cat([skips[0], self.fold(features[-len(self.stages) - 1])], dim=1)
         fused: list[Tensor] = []
-        for stage, skip, index in zip(self.stages, reversed(features), self.cue_indices, strict=False):
+        for stage, skip, index in zip(self.stages, reversed(skips), self.cue_indices, strict=True):
             fused.append(stage(fused[-1] if fused else None, skip, None if index is None else cues[index]))
         return fused
 
