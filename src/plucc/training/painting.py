@@ -20,6 +20,11 @@ Painter: TypeAlias = Callable[[ImageArray, Point, Extent, np.random.Generator], 
 
 MARGIN_PX = 3.0  # paint reaches this far beyond the labelled box: compression smears the puck
 TRIES = 12
+IN_FLIGHT = 0.7
+TRAVEL = (0.7, 5.0)  # of the puck's width, during one exposure
+LEVEL_SHARE, LEVEL_RAD = 0.7, 0.3
+PALENESS = (0.6, 1.0)
+FAINTEST = (0.08, 0.16)  # darkness of the darkest pixel: what an eye still finds
 
 
 def paint_from_rim(image: ImageArray, centre_px: Point, extent_px: Extent, rng: np.random.Generator) -> ImageArray:
@@ -88,7 +93,7 @@ def paint_decoy(sample: Sample, near_px: Point, reach_px: float, rng: np.random.
 
 
 def transplant(sample: Sample, rng: np.random.Generator) -> Sample:
-    """Return the sample with its puck carried to another patch of open ice, half of the time smeared along a line.
+    """Return the sample with its puck carried to another patch of ice, most of the time in flight: a faint streak.
 
     The puck is lifted as darkness against the ice around it, so only a dark puck on bright ice is carried; any other
     sample comes back as it was.
@@ -99,14 +104,21 @@ def transplant(sample: Sample, rng: np.random.Generator) -> Sample:
     spot = None if darkness is None else _open_ice(sample, rng)
     if darkness is None or spot is None:
         return sample
-    if rng.random() < 0.5:
-        length_px = rng.uniform(0.5, 3.0) * max(sample.extent_px)
-        pad = int(np.ceil(length_px / 2)) + 1
-        kernel = line_kernel(length_px, rng.uniform(0, np.pi))
-        darkness = np.asarray(cv2.filter2D(np.pad(darkness, pad), -1, kernel), np.float32)
+    if rng.random() < IN_FLIGHT:
+        darkness = _in_flight(darkness, max(sample.extent_px), rng)
     cleaned = paint_out(sample, rng).image
     image, point = _lay(cleaned, darkness, spot)
     return replace(sample, image=image, point_px=point)
+
+
+def _in_flight(darkness: FloatArray, length_px: float, rng: np.random.Generator) -> FloatArray:
+    """Smear a puck along its way over the shutter time: it pales as it lengthens. Most ways lie along the picture."""
+    travel_px = length_px * np.exp(rng.uniform(*np.log(TRAVEL)))
+    angle = rng.normal(0, LEVEL_RAD) if rng.random() < LEVEL_SHARE else rng.uniform(0, np.pi)
+    pad = int(np.ceil(travel_px / 2)) + 1
+    smeared = cv2.filter2D(np.pad(darkness, pad), -1, line_kernel(travel_px, angle))
+    palest = rng.uniform(*FAINTEST) / max(float(smeared.max()), 1e-6)
+    return np.asarray(smeared * max(rng.uniform(*PALENESS), palest), np.float32)
 
 
 def _filled(
@@ -168,7 +180,7 @@ def _lift(image: ImageArray, centre_px: Point, extent_px: Extent) -> FloatArray 
 
 
 def _open_ice(sample: Sample, rng: np.random.Generator) -> Point | None:
-    """Return a random bright, even spot that no player covers."""
+    """Return a random spot of bright ice that no player covers; a line or a logo may be on it."""
     size = Size(sample.image.shape[1], sample.image.shape[0])
     reach = int(max(sample.extent_px)) + 4
     for _ in range(TRIES):
@@ -176,7 +188,7 @@ def _open_ice(sample: Sample, rng: np.random.Generator) -> Point | None:
         y = int(rng.integers(reach, max(size.height - reach, reach + 1)))
         patch = sample.image[y - reach : y + reach + 1, x - reach : x + reach + 1]
         covered = sample.players[(y - reach) // 2 : (y + reach) // 2 + 1, (x - reach) // 2 : (x + reach) // 2 + 1]
-        if patch.size and not covered.any() and patch.min() > 110 and patch.std() < 14:
+        if patch.size and not covered.any() and patch.min() > 90 and patch.std() < 26:
             return Point(x + 0.5, y + 0.5)
     return None
 
