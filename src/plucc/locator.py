@@ -1,121 +1,131 @@
-"""Frames -> rows: players, context image, network, peaks, presence, path."""
+"""A video, a picture or a folder of pictures -> rows: what the frames say, joined into one path for each shot."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
-from typing import Protocol
 
-import cv2
-import numpy as np
-
-from plucc.calibration import Calibration
-from plucc.context.image import as_rgb, context_image
-from plucc.context.shipped import SHIPPED_WEIGHTS as SHIPPED_PLAYERS
-from plucc.context.shipped import ShippedFinder
 from plucc.data.rows import Row
-from plucc.files import whole_file
-from plucc.heatmap import top_peaks
-from plucc.motion import camera_motion, small_grey
-from plucc.overlay import draw_puck, draw_trail
-from plucc.runtime.base import Runtime
-from plucc.runtime.load import Backend, load_runtime
-from plucc.track import Candidate, CandidateFrame, TrackLimits, TrackPoint, track_shot
-from plucc.types import FloatArray, ImageArray, InputError, MaskArray, Point, Size, Source
-from plucc.video import IMAGE_SUFFIXES, Frame, VideoWriter, probe, read_frames, read_image
+from plucc.observing import Looking, Observed, Registrar, Registration, Start, observe_frames, warm_start
+from plucc.pipeline import Stopwatch
+from plucc.puck_finder import SHIPPED_MODEL, Locator, observe
+from plucc.sighting import Observation, PuckFinder, StagedFinder, WholeFrames
+from plucc.track import Candidate, CandidateFrame, TrackLimits, TrackPoint, track_live, track_shot
+from plucc.types import InputError, Point, Size, Source
+from plucc.video import IMAGE_SUFFIXES, Span, VideoReader, read_image
 
-SHIPPED_MODEL = Path(__file__).parent / "weights" / "swift.onnx"
-CANDIDATES = 5
+__all__ = [
+    "SHIPPED_MODEL",
+    "Locator",
+    "Observation",
+    "Piece",
+    "Settings",
+    "is_pictures",
+    "locate",
+    "locate_pictures",
+    "locate_pieces",
+    "observe",
+    "picture_files",
+    "staged",
+]
+
 ABSENT_BELOW = 0.25  # of confidence
-TRAIL_FRAMES = 20
-_CUT_DISTANCE = 0.35  # share of the picture whose brightness class changes at a cut
+LIVE_DELAY = 12  # frames
+_SIGMA_PX = {Source.SEEN: 2.5, Source.INFERRED: 8.0, Source.INTERPOLATED: 12.0}  # at 720 lines
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
-    """What one frame says by itself: candidates, best first, the chance that a puck shows, and the whole heatmap.
+class Settings:
+    """How to locate.
 
-    `probability` is the heatmap over cells of `stride_px` frame pixels; it sums to one whether a puck shows or not.
+    Below `absent_below` a frame counts as one without a puck. `follow` looks only around the puck while it is in sight.
+    With `delay` rows are decided that many frames later; None waits for the end of the shot, or of a piece of it.
     """
 
-    size: Size
-    candidates: tuple[Candidate, ...]
-    presence: float
-    probability: FloatArray
-    stride_px: int
-    players: MaskArray
+    absent_below: float = ABSENT_BELOW
+    span: Span = field(default_factory=Span)
+    follow: bool = False
+    delay: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.absent_below <= 1:
+            raise InputError(f"a threshold of {self.absent_below:g} for absence: it is a probability, from 0 to 1")
+        if self.delay is not None and self.delay < 0:
+            raise InputError(f"a delay of {self.delay} frames: it must be 0 or more")
+
+    @property
+    def limits(self) -> TrackLimits:
+        return TrackLimits(absent_below=self.absent_below)
 
 
-class PuckFinder(Protocol):
-    """Looks for the puck in one RGB frame of any size."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The rows of a shot, or of a part of a long one, what their frames said, and where the next piece starts."""
 
-    def frame(self, image: ImageArray) -> Observation: ...
-
-
-class Locator:
-    """Finds the puck in single frames, with the shipped models or others of the same kind."""
-
-    def __init__(
-        self,
-        model: Path = SHIPPED_MODEL,
-        players: Path = SHIPPED_PLAYERS,
-        *,
-        backend: Backend = "auto",
-        threads: int | None = None,
-    ) -> None:
-        self._runtime: Runtime = load_runtime(model, backend=backend, threads=threads)
-        self._calibrated = Calibration.from_card(self._runtime.card.calibration)
-        self._find_players = ShippedFinder(players, threads=threads)
-
-    def frame(self, image: ImageArray) -> Observation:
-        """Look for the puck in one RGB frame of any size."""
-        image = as_rgb(image)
-        players = self._find_players(image)
-        heatmaps = self._runtime(image[None], context_image(image, players)[None])
-        logits, card = heatmaps.logits[0], self._runtime.card
-        presence = 1.0 if heatmaps.presence_logits is None else _sigmoid(float(heatmaps.presence_logits[0]))
-        sigma_px = card.heatmap.sigma_px
-        peaks = top_peaks(logits, CANDIDATES, sigma_px=sigma_px, stride_px=heatmaps.stride_px)
-        visible = presence >= 0.5
-        candidates = tuple(
-            Candidate(peak.xy_px, self._calibrated(peak.confidence * presence), visible) for peak in peaks
-        )
-        size = Size(image.shape[1], image.shape[0])
-        return Observation(size, candidates, presence, _softmax(logits), heatmaps.stride_px, players)
+    rows: tuple[Row, ...]
+    observed: tuple[Observed, ...]
+    next_start: Start | None  # None after the last piece
 
 
-def locate(source: Path, finder: PuckFinder | None = None, *, absent_below: float = ABSENT_BELOW) -> Iterator[Row]:
+def locate(
+    source: Path | str,
+    finder: PuckFinder | None = None,
+    settings: Settings | None = None,
+    *,
+    registrar: Registrar | None = None,
+) -> Iterator[Row]:
     """Yield a row for every frame of a video, a picture, or a folder of pictures.
 
     The frames of a video are joined into one path for each camera shot; pictures are taken one by one. A video streams:
-    only the candidates of the shot at hand are kept.
+    only what the frames of the shot at hand say is kept. With a registrar, rows say where on the rink the puck is.
     """
-    source, finder = Path(source), finder or Locator()
-    if source.is_dir() or source.suffix.lower() in IMAGE_SUFFIXES:
-        yield from _locate_pictures(source, finder, absent_below)
-    else:
-        yield from _locate_video(source, finder, TrackLimits(absent_below=absent_below))
+    source, settings = Path(source), settings or Settings()
+    chosen = finder or Locator()
+    if is_pictures(source):
+        yield from locate_pictures(picture_files(source), chosen, settings)
+        return
+    video, looking = VideoReader(source), Looking(follow=settings.follow, registrar=registrar)
+    if settings.delay is not None:
+        yield from _live_rows(_observed(video, chosen, settings, looking), source.name, settings)
+        return
+    for piece in locate_pieces(video, chosen, settings, looking):
+        yield from piece.rows
 
 
-def count_frames(source: Path) -> int | None:
-    """Return how many frames there are to locate, as far as can be told without decoding; None where it cannot."""
-    if source.is_dir() or source.suffix.lower() in IMAGE_SUFFIXES:
-        return len(picture_files(source))
-    return probe(source).frame_count
+def locate_pieces(
+    video: VideoReader,
+    finder: PuckFinder,
+    settings: Settings,
+    looking: Looking,
+    start: Start | None = None,
+    watch: Stopwatch | None = None,
+) -> Iterator[Piece]:  # fmt: skip
+    """Yield the video piece by piece, each with its rows; from `start`, which must be that of a piece."""
+    watch = watch or Stopwatch()
+    start = start or Start()
+    total = len(video.part(settings.span)) - start.position
+    observed = _observed(video, finder, settings, looking, start, watch)
+    observed = iter(looking.progress(observed, total=total, label=video.path.name))
+    for group, next_start in _grouped(observed):
+        with watch.stage("path"):
+            points = track_shot([one.candidates for one in group], settings.limits)
+            rows = tuple(_row(video.path.name, one, point) for one, point in zip(group, points, strict=True))
+        yield Piece(rows, tuple(group), next_start)
 
 
-def write_overlay(source: Path, rows: Iterable[Row], path: Path) -> None:
-    """Write the video again with what was found: the puck ringed by its source, its confidence, and its last way."""
-    recent: deque[Row] = deque(maxlen=TRAIL_FRAMES)
-    with whole_file(path) as temporary, VideoWriter(temporary, probe(source).frame_rate) as writer:
-        for frame, row in zip(read_frames(source), rows, strict=True):
-            passed = [(point, old.source) for old in recent if old.shot == row.shot and (point := _point(old))]
-            writer.write(draw_puck(draw_trail(frame.image, passed), _point(row), row.source, row.confidence))
-            recent.append(row)
+def locate_pictures(files: Iterable[Path], finder: PuckFinder, settings: Settings) -> Iterator[Row]:
+    """Yield a row for every picture; each is a shot of its own."""
+    for index, path in enumerate(list(files)[:: settings.span.every]):
+        candidates = finder.frame(read_image(path)).candidates
+        point = track_shot([_alone(candidates)], settings.limits)[0]
+        x_px, y_px = (None, None) if point.xy_px is None else point.xy_px
+        yield Row(path.name, index, 0.0, index, point.source, point.confidence, x_px, y_px)
 
 
-def _point(row: Row) -> Point | None:
-    return None if row.x_px is None or row.y_px is None else Point(row.x_px, row.y_px)
+def is_pictures(source: Path) -> bool:
+    """Tell pictures from a video, by what is there and by the suffix."""
+    return source.is_dir() or source.suffix.lower() in IMAGE_SUFFIXES
 
 
 def picture_files(source: Path) -> list[Path]:
@@ -130,71 +140,70 @@ def picture_files(source: Path) -> list[Path]:
     return files
 
 
-def _locate_pictures(source: Path, finder: PuckFinder, absent_below: float) -> Iterator[Row]:
-    for index, path in enumerate(picture_files(source)):
-        candidates = finder.frame(read_image(path)).candidates
-        yield _row(path.name, index, 0.0, index, _single(candidates, absent_below))
+def _observed(
+    video: VideoReader,
+    finder: PuckFinder,
+    settings: Settings,
+    looking: Looking,
+    start: Start = Start(),  # noqa: B008 - frozen
+    watch: Stopwatch | None = None,
+) -> Iterator[Observed]:
+    part = video.part(settings.span)
+    if not len(part):
+        raise InputError(f"{video.path} has no frame in that span: it holds {len(video)} frames")
+    wanted = part[warm_start(start) :]
+    if not len(wanted):
+        return
+    frames = video.frames(wanted.start, wanted.stop, wanted.step)
+    yield from observe_frames(frames, staged(finder), start, looking, watch or Stopwatch())
 
 
-def _single(candidates: tuple[Candidate, ...], absent_below: float) -> TrackPoint:
-    """Decide about a picture that has no neighbours."""
-    if not candidates or candidates[0].probability < absent_below:
-        return TrackPoint(Source.ABSENT, candidates[0].probability if candidates else 0.0)
-    best = candidates[0]
-    return TrackPoint(Source.SEEN if best.visible else Source.INFERRED, best.probability, best.xy_px)
+def staged(finder: PuckFinder) -> StagedFinder:
+    """Return a finder whose steps can overlap: a locator as it is, others as wholes."""
+    return finder if isinstance(finder, Locator) else WholeFrames(finder)
 
 
-def _locate_video(source: Path, finder: PuckFinder, limits: TrackLimits) -> Iterator[Row]:
-    for shot, observed in enumerate(_shots(_observed(read_frames(source), finder))):
-        points = track_shot([candidates for _, _, candidates in observed], limits)
-        for (index, time_s, _), point in zip(observed, points, strict=True):
-            yield _row(source.name, index, time_s, shot, point)
+def _grouped(observed: Iterable[Observed]) -> Iterator[tuple[list[Observed], Start | None]]:
+    group: list[Observed] = []
+    for one in observed:
+        if one.begins_piece and group:
+            yield group, Start(one.position, one.shot, one.shot_position)
+            group = []
+        group.append(one)
+    if group:
+        yield group, None
 
 
-Observed = tuple[int, float, CandidateFrame]
+def _live_rows(observed: Iterable[Observed], file: str, settings: Settings) -> Iterator[Row]:
+    for _, shot in groupby(observed, key=lambda one: one.shot):
+        waiting: deque[Observed] = deque()
+        frames = _noted(shot, waiting)
+        for point in track_live(frames, delay=settings.delay or 0, limits=settings.limits):
+            yield _row(file, waiting.popleft(), point)
 
 
-def _observed(frames: Iterable[Frame], finder: PuckFinder) -> Iterator[tuple[Observed, bool]]:
-    """Yield the candidates of each frame with the camera's motion, and whether a new shot begins with it."""
-    before: ImageArray | None = None
-    for frame in frames:
-        seen = finder.frame(frame.image)
-        grey = small_grey(frame.image)
-        motion = None if before is None else camera_motion(before, grey, frame.size.width, seen.players)
-        is_cut = before is not None and motion is None and _looks_changed(before, grey)
-        candidates = CandidateFrame(seen.size, seen.candidates, np.eye(3) if motion is None else motion)
-        yield (frame.index, frame.time_s, candidates), is_cut
-        before = grey
+def _noted(observed: Iterable[Observed], waiting: deque[Observed]) -> Iterator[CandidateFrame]:
+    for one in observed:
+        waiting.append(one)
+        yield one.candidates
 
 
-def _shots(observed: Iterable[tuple[Observed, bool]]) -> Iterator[list[Observed]]:
-    shot: list[Observed] = []
-    for one, is_cut in observed:
-        if is_cut:
-            yield shot
-            shot = []
-        shot.append(one)
-    if shot:
-        yield shot
+def _alone(candidates: tuple[Candidate, ...]) -> CandidateFrame:
+    return CandidateFrame(Size(1280, 720), candidates)
 
 
-def _looks_changed(before: ImageArray, after: ImageArray) -> bool:
-    """Tell a cut from a fast pan: a pan keeps the arena's brightness, a cut mostly does not."""
-    if before.shape != after.shape:
-        return True
-    one, two = (cv2.calcHist([image], [0], None, [32], [0, 256]).ravel() / image.size for image in (before, after))
-    return bool(np.abs(one - two).sum() / 2 > _CUT_DISTANCE)
-
-
-def _row(file: str, index: int, time_s: float, shot: int, point: TrackPoint) -> Row:
+def _row(file: str, one: Observed, point: TrackPoint) -> Row:
     x_px, y_px = (None, None) if point.xy_px is None else point.xy_px
-    return Row(file, index, time_s, shot, point.source, point.confidence, x_px, y_px)
+    x_m, y_m, error_m = _on_rink(one.registration, point, one.candidates.size)
+    return Row(
+        file, one.index, one.time_s, one.shot, point.source, point.confidence, x_px, y_px, x_m, y_m, error_m
+    )  # fmt: skip
 
 
-def _softmax(logits: FloatArray) -> FloatArray:
-    raised = np.exp(logits.astype(np.float32) - logits.max())
-    return np.asarray(raised / raised.sum())
-
-
-def _sigmoid(logit: float) -> float:
-    return float(1 / (1 + np.exp(-np.clip(logit, -60, 60))))
+def _on_rink(
+    registration: Registration | None, point: TrackPoint, size: Size
+) -> tuple[float, float, float] | tuple[None, None, None]:
+    if registration is None or not registration.accepted or point.xy_px is None:
+        return None, None, None
+    place = registration.locate(Point(*point.xy_px), _SIGMA_PX[point.source] / size.reference_scale)
+    return (None, None, None) if place is None else place

@@ -8,6 +8,9 @@ from plucc.types import FloatArray, ImageArray, MaskArray
 WORKING_WIDTH_PX = 480
 _CORNERS = 300
 _FEWEST_MATCHES = 12
+_WEAKEST = 0.002  # of the strongest corner: one sharp edge must not silence the rest of the picture
+_GRID = 4  # cells each way, of which matches must lie in so many:
+_FEWEST_CELLS = 4
 
 
 def small_grey(image: ImageArray) -> ImageArray:
@@ -31,7 +34,7 @@ def camera_motion(
         shape = (before.shape[1], before.shape[0])
         allowed = np.where(cv2.resize(players.astype(np.uint8), shape, interpolation=cv2.INTER_NEAREST), 0, 255)
     found_corners = cv2.goodFeaturesToTrack(
-        before, _CORNERS, 0.01, 5, mask=None if allowed is None else allowed.astype(np.uint8)
+        before, _CORNERS, _WEAKEST, 5, mask=None if allowed is None else allowed.astype(np.uint8)
     )
     if found_corners is None or len(found_corners) < _FEWEST_MATCHES:
         return None
@@ -47,7 +50,15 @@ def camera_motion(
     )
     if matrix is None or inliers.sum() < max(_FEWEST_MATCHES, 0.3 * good.sum()):
         return None
+    if not _is_spread(corners[good].reshape(-1, 2)[inliers.ravel() == 1], before.shape):
+        return None
     return _to_full_size(np.vstack([matrix, [0.0, 0.0, 1.0]]), width_px / before.shape[1])
+
+
+def _is_spread(points: FloatArray, shape: tuple[int, ...]) -> bool:
+    """Tell whether matches lie all over the picture: a scoreboard alone stays where it is, whatever the camera does."""
+    cells = np.floor(points / (shape[1], shape[0]) * _GRID).clip(0, _GRID - 1) @ (1, _GRID)
+    return len(np.unique(cells)) >= _FEWEST_CELLS
 
 
 def _follow(before: ImageArray, after: ImageArray, corners: FloatArray) -> tuple[FloatArray, MaskArray]:

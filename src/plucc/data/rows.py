@@ -40,17 +40,29 @@ class Row:
 COLUMNS = tuple(field.name for field in fields(Row))
 
 
+def check_table(path: Path) -> None:
+    """Refuse a name whose format is not known, or needs something that is not installed."""
+    if path.suffix not in _WRITERS:
+        raise InputError(f"{path} has no known table format: name it .csv, .jsonl or .parquet")
+    if path.suffix == ".parquet":
+        require("pyarrow", "parquet")
+
+
 def write_rows(path: Path, rows: Iterable[Row]) -> int:
     """Write rows as CSV, JSON lines or Parquet, by the suffix of `path`; return how many."""
-    writer = _WRITERS.get(path.suffix)
-    if writer is None:
-        raise InputError(f"{path} has no known table format: name it .csv, .jsonl or .parquet")
+    check_table(path)
+    writer = _WRITERS[path.suffix]
     count = 0
     with whole_file(path) as temporary, writer(temporary) as put:
         for row in rows:
             put(_rounded(row))
             count += 1
     return count
+
+
+def json_line(row: Row) -> str:
+    """Return a row as a line of JSON, as `write_rows` writes it."""
+    return json.dumps(_rounded(row)) + "\n"
 
 
 def read_rows(path: Path) -> Iterator[Row]:

@@ -1,0 +1,160 @@
+"""One frame -> what it says of the puck: players, context image, network, peaks, presence."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from plucc.calibration import Calibration
+from plucc.context.image import as_rgb, context_image
+from plucc.context.shipped import SHIPPED_WEIGHTS as SHIPPED_PLAYERS
+from plucc.context.shipped import ShippedFinder
+from plucc.heatmap import DecodeMethod, Peak, top_peaks
+from plucc.runtime.base import MIN_SIDE_PX, Runtime
+from plucc.runtime.load import Backend, load_runtime
+from plucc.sighting import Observation, View
+from plucc.track import Candidate
+from plucc.types import REFERENCE_HEIGHT_PX, Box, FloatArray, ImageArray, MaskArray, Point, ShapeError, Size
+
+SHIPPED_MODEL = Path(__file__).parent / "weights" / "swift.onnx"
+CANDIDATES = 5
+VISIBLE_FROM = 0.5  # of presence: below it the puck does not show, and its place is inferred
+_GRID_PX = 32  # the network's coarsest cells: a part of the frame that starts on them is seen as in the whole
+_SCALES = (0.8, 1.25)  # a frame this near to the network's own height is taken as it is
+_MOST_OF_IT = 0.6  # of the frame's area: a part this large saves nothing
+_LARGEST_AREA = 2.5  # times the network's own frame
+
+
+class Locator:
+    """Finds the puck in single frames, with the shipped models or others of the same kind."""
+
+    def __init__(
+        self,
+        model: Path = SHIPPED_MODEL,
+        players: Path = SHIPPED_PLAYERS,
+        *,
+        backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> None:
+        self._runtime: Runtime = load_runtime(model, backend=backend, threads=threads)
+        self._calibrated = Calibration.from_card(self._runtime.card.calibration)
+        self._find_players = ShippedFinder(players, threads=threads)
+
+    def frame(self, image: ImageArray) -> Observation:
+        """Look for the puck in one RGB frame of any size; places are in its own pixels."""
+        image = as_rgb(image)
+        return self.look(image, self.players(image))
+
+    def players(self, image: ImageArray) -> MaskArray:
+        """Return where the players are in a frame."""
+        return self._find_players(image)
+
+    def look(self, image: ImageArray, players: MaskArray | None, view: View | None = None) -> Observation:
+        """Look at a frame, or at a part of it, whose players are known; None finds them first."""
+        image = as_rgb(image)
+        mask = self.players(image) if players is None else players
+        return observe(self._runtime, image, mask, self._calibrated, view=view)
+
+    def fitted(self, box: Box, size: Size) -> Box | None:
+        """Return the part of a frame nearest to a box that can be looked at by itself; None where that is the whole."""
+        return fitted_part(box, size, working_scale(size, self._runtime.card.heatmap.height))
+
+
+def observe(
+    runtime: Runtime,
+    image: ImageArray,
+    players: MaskArray,
+    calibrated: Calibration,
+    method: DecodeMethod = "parabola",
+    view: View | None = None,
+) -> Observation:
+    """Return what a network says of one RGB frame, or of a part of it, whose players are known."""
+    size = Size(image.shape[1], image.shape[0])
+    scale = working_scale(size, runtime.card.heatmap.height)
+    image, mask = _scaled(image, scale), _scaled(players.astype(np.uint8), scale)
+    rows, columns = _part(image, view, scale)
+    image = np.ascontiguousarray(image[rows, columns])
+    heatmaps = runtime(image[None], context_image(image, mask[rows, columns] > 0)[None])
+    logits, stride_px = heatmaps.logits[0], heatmaps.stride_px
+    probability, log_mass = _softmax(logits)
+    presence = 1.0 if heatmaps.presence_logits is None else _sigmoid(float(heatmaps.presence_logits[0]))
+    peaks = top_peaks(logits, CANDIDATES, method=method, sigma_px=runtime.card.heatmap.sigma_px, stride_px=stride_px)
+    share = presence * (1.0 if view is None else view.share(log_mass))
+    corner = Point(columns.start or 0, rows.start or 0)
+    candidates = tuple(
+        Candidate(_placed(peak, corner, scale), calibrated(peak.confidence * share), presence >= VISIBLE_FROM)
+        for peak in peaks
+    )
+    box_px = None if view is None else view.box_px
+    return Observation(size, candidates, presence, probability, stride_px / scale, players, log_mass, box_px)
+
+
+def working_scale(size: Size, lines: int = REFERENCE_HEIGHT_PX) -> float:
+    """Return the factor that brings a frame to the height that the network knows pucks at; 1 where it is near enough.
+
+    `lines` is the height of the frames that the network was trained for. Very wide frames stay smaller than that, so
+    that memory does.
+    """
+    if min(size.width, size.height) < MIN_SIDE_PX:
+        raise ShapeError(
+            f"frame is {size.width}x{size.height} px; both sides must be at least {MIN_SIDE_PX}: give larger pictures"
+        )
+    scale = lines / size.height
+    if _SCALES[0] <= scale <= _SCALES[1]:
+        scale = 1.0
+    most = float(np.sqrt(_LARGEST_AREA * 1280 * 720 / (size.width * size.height)))
+    return min(scale, most)
+
+
+def fitted_part(box: Box, size: Size, scale: float) -> Box | None:
+    """Return the part of a frame nearest to a box that starts on the network's grid; None where it is most of it."""
+    working = Size(round(size.width * scale), round(size.height * scale))
+    left, right = _on_grid(box.left * scale, box.right * scale, working.width)
+    top, bottom = _on_grid(box.top * scale, box.bottom * scale, working.height)
+    if (right - left) * (bottom - top) > _MOST_OF_IT * working.width * working.height:
+        return None
+    return Box(left / scale, top / scale, right / scale, bottom / scale)
+
+
+def _scaled(image: ImageArray, scale: float) -> ImageArray:
+    if scale == 1.0:
+        return image
+    size = (round(image.shape[1] * scale), round(image.shape[0] * scale))
+    way = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(image, size, interpolation=way), np.uint8)
+
+
+def _part(image: ImageArray, view: View | None, scale: float) -> tuple[slice, slice]:
+    """Return rows and columns of the scaled frame that a view covers."""
+    if view is None:
+        return slice(None), slice(None)
+    box = view.box_px
+    top, bottom, left, right = (round(edge * scale) for edge in (box.top, box.bottom, box.left, box.right))
+    return slice(top, min(bottom, image.shape[0])), slice(left, min(right, image.shape[1]))
+
+
+def _placed(peak: Peak, corner: Point, scale: float) -> Point:
+    return Point((peak.xy_px.x + corner.x) / scale, (peak.xy_px.y + corner.y) / scale)
+
+
+def _on_grid(low: float, high: float, length: int) -> tuple[int, int]:
+    """Return an interval of about the same length, moved inside the frame, that starts on the network's grid."""
+    span = max(_GRID_PX, round((high - low) / _GRID_PX) * _GRID_PX)
+    if span >= length:
+        return 0, length
+    start = round((low + high - span) / 2 / _GRID_PX) * _GRID_PX
+    start = min(max(start, 0), (length - span) // _GRID_PX * _GRID_PX)
+    end = length if length - start - span < _GRID_PX else start + span
+    return start, end
+
+
+def _softmax(logits: FloatArray) -> tuple[FloatArray, float]:
+    """Return the heatmap, and the logarithm of what it was divided by."""
+    highest = float(logits.max())
+    raised = np.exp(logits.astype(np.float32) - highest)
+    total = float(raised.sum(dtype=np.float64))
+    return np.asarray(raised / total), highest + float(np.log(total))
+
+
+def _sigmoid(logit: float) -> float:
+    return float(1 / (1 + np.exp(-np.clip(logit, -60, 60))))

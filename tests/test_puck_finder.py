@@ -1,0 +1,58 @@
+"""The shipped networks on one rendered frame: a look at a part must say what a look at the whole says."""
+
+import cv2
+import numpy as np
+import pytest
+
+from plucc.puck_finder import Locator
+from plucc.sighting import Observation, View
+from plucc.synth.arena import build_stage
+from plucc.synth.clip import plan_clip, render_clip
+from plucc.synth.match import sample_match
+from plucc.types import Box, ImageArray, ShapeError, Size
+
+
+@pytest.fixture(scope="module")
+def image() -> ImageArray:
+    stage = build_stage(sample_match(7, 0))
+    return next(render_clip(stage, plan_clip(0.04, 7, Size(1280, 720)))).rendered.image
+
+
+@pytest.fixture(scope="module")
+def locator() -> Locator:
+    return Locator()
+
+
+@pytest.fixture(scope="module")
+def whole(locator: Locator, image: ImageArray) -> Observation:
+    return locator.frame(image)
+
+
+def test_a_whole_look_is_a_distribution_with_candidates_in_the_picture(whole: Observation) -> None:
+    assert whole.probability.sum() == pytest.approx(1, abs=1e-3)
+    assert 1 <= len(whole.candidates) <= 5
+    assert all(0 <= each.probability <= 1 for each in whole.candidates)
+    assert all(0 <= each.xy_px.x <= 1280 and 0 <= each.xy_px.y <= 720 for each in whole.candidates)
+
+
+def test_a_part_says_what_the_whole_says(locator: Locator, image: ImageArray, whole: Observation) -> None:
+    best = whole.candidates[0]
+    x, y = best.xy_px
+    box = locator.fitted(Box(x - 192, y - 192, x + 192, y + 192), whole.size)
+    assert box is not None
+    seen = locator.look(image, whole.players, View(box, whole.log_mass_outside(box)))
+    near = min(seen.candidates, key=lambda each: each.xy_px.distance(best.xy_px))
+    assert near.xy_px.distance(best.xy_px) < 1.5
+    assert near.probability == pytest.approx(best.probability, abs=0.25)
+    assert seen.view_px == box
+
+
+def test_places_are_in_the_input_s_own_pixels(locator: Locator, image: ImageArray, whole: Observation) -> None:
+    large = np.asarray(cv2.resize(image, (1920, 1080), interpolation=cv2.INTER_CUBIC), np.uint8)
+    best, same = whole.candidates[0].xy_px, locator.frame(large).candidates
+    assert min(abs(each.xy_px.x / 1.5 - best.x) + abs(each.xy_px.y / 1.5 - best.y) for each in same) < 3
+
+
+def test_a_picture_too_small_for_a_puck_is_a_sentence(locator: Locator) -> None:
+    with pytest.raises(ShapeError, match="16x16"):
+        locator.frame(np.zeros((16, 16, 3), np.uint8))
