@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from plucc.data.rows import Row, write_rows
+from plucc.data.rows import Row, read_rows
 from plucc.data.schema import Record
-from plucc.locator import locate, write_overlay
+from plucc.jobs import Job, run_job
 from plucc.metrics.figures import image_estimates, measure
 from plucc.metrics.frames import ScoredFrames
 from plucc.synth.clip import plan_clip, records_path, write_clip
@@ -23,6 +23,7 @@ class DemoResult:
     clip: Path
     rows: Path
     overlay: Path
+    summary: Path
     frames: int
     figures: dict[str, float]  # AP5 to AP50 and mAP as shares, D_pixel in pixels
     sources: dict[Source, int]
@@ -30,18 +31,18 @@ class DemoResult:
 
 def run_demo(folder: Path, *, seconds: float, seed: int, progress: Progress = silent) -> DemoResult:
     """Run the demo into a folder; files of an earlier run are replaced."""
-    clip, rows_file, overlay = (folder / name for name in ("clip.mp4", "rows.csv", "overlay.mp4"))
+    names = ("clip.mp4", "rows.csv", "overlay.mp4", "summary.png")
+    clip, rows_file, overlay, summary = (folder / name for name in names)
     for old in (clip, records_path(clip)):
         old.unlink(missing_ok=True)
     plan = plan_clip(seconds, seed, SIZE)
     write_clip(clip, plan, progress=progress)
-    rows = list(progress(locate(clip), total=plan.count, label="locating"))
-    write_rows(rows_file, rows)
-    write_overlay(clip, progress(rows, total=len(rows), label="drawing"), overlay)
+    run_job(Job((clip,), rows_file, overlay, summary), progress=progress)
+    rows = list(read_rows(rows_file))
     truth = [Record.model_validate_json(line) for line in records_path(clip).read_text().splitlines()]
     figures = {figure.name: figure.value for figure in measure(scored(rows, truth), [image_estimates], _fixed())}
     sources = {source: sum(row.source is source for row in rows) for source in Source}
-    return DemoResult(clip, rows_file, overlay, len(rows), figures, sources)
+    return DemoResult(clip, rows_file, overlay, summary, len(rows), figures, sources)
 
 
 def scored(rows: list[Row], truth: list[Record]) -> ScoredFrames:

@@ -1,6 +1,6 @@
 """What was found, drawn onto the frame that it was found in; takes and returns RGB pixels."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import cv2
 import numpy as np
@@ -17,16 +17,17 @@ SOURCE_RGB = {
 }
 _SHIFT = 4  # OpenCV draws at sixteenths of a pixel
 _HEAT_SHARE = 0.6
+_FAINTEST = 12  # of 255: below it heat is not worth the paint
 
 
 def draw_puck(image: ImageArray, xy_px: Point | None, source: Source, confidence: float) -> ImageArray:
     """Ring the puck in the colour of its source and say source and confidence; a frame without one only says so."""
     canvas, unit = image.copy(), image.shape[0] / 720
     colour = SOURCE_RGB[source]
-    label = f"{source.value} {confidence:.0%}"
     if xy_px is None:
-        _write(canvas, label, Point(16 * unit, image.shape[0] - 16 * unit), colour, unit)
+        _write(canvas, source.value, Point(16 * unit, image.shape[0] - 16 * unit), colour, unit)
         return canvas
+    label = f"{source.value} {confidence:.0%}"
     _circle(canvas, xy_px, 15 * unit, colour, max(1, round(2 * unit)))
     above = xy_px.y > 50 * unit
     _write(canvas, label, Point(xy_px.x + 14 * unit, xy_px.y + (-18 if above else 32) * unit), colour, unit)
@@ -36,22 +37,70 @@ def draw_puck(image: ImageArray, xy_px: Point | None, source: Source, confidence
 def draw_trail(image: ImageArray, trail: Collection[tuple[Point, Source]]) -> ImageArray:
     """Draw where the puck was in the frames before, oldest first, fading towards the oldest."""
     canvas, unit = image.copy(), image.shape[0] / 720
+    reach = max(3, round(5 * unit))
     for age, (xy_px, source) in enumerate(trail):
-        layer = canvas.copy()
-        _circle(layer, xy_px, 3 * unit, SOURCE_RGB[source], -1)
+        left, top = max(0, int(xy_px.x) - reach), max(0, int(xy_px.y) - reach)
+        patch = canvas[top : int(xy_px.y) + reach + 1, left : int(xy_px.x) + reach + 1]
+        if not patch.size:
+            continue
+        drawn = patch.copy()
+        _circle(drawn, Point(xy_px.x - left, xy_px.y - top), 3 * unit, SOURCE_RGB[source], -1)
         share = 0.8 * (age + 1) / len(trail)
-        canvas = np.asarray(cv2.addWeighted(layer, share, canvas, 1 - share, 0), np.uint8)
+        patch[:] = cv2.addWeighted(drawn, share, patch, 1 - share, 0)
     return canvas
 
 
 def draw_heatmap(image: ImageArray, probability: FloatArray) -> ImageArray:
     """Lay a heatmap of any size over the frame; its highest cell is brightest, its floor shows nothing."""
-    height, width = image.shape[:2]
-    heat = np.sqrt(probability / max(float(probability.max()), 1e-12)).astype(np.float32)  # so that faint peaks show
-    heat = np.clip(cv2.resize(heat, (width, height), interpolation=cv2.INTER_LINEAR), 0, 1)
-    colours = cv2.cvtColor(cv2.applyColorMap((255 * heat).astype(np.uint8), cv2.COLORMAP_INFERNO), cv2.COLOR_BGR2RGB)
-    share = (_HEAT_SHARE * heat)[..., None]
-    return np.asarray(image * (1 - share) + colours * share, np.uint8)
+    heat = np.sqrt(probability / max(float(probability.max()), 1e-12))  # so that faint peaks show
+    return draw_heat(image, (255 * heat).astype(np.uint8))
+
+
+def draw_heat(image: ImageArray, heat: ImageArray) -> ImageArray:
+    """Lay a grey picture of any size over the frame, brighter for hotter; only where there is some."""
+    canvas = image.copy()
+    rows, columns = np.nonzero(heat > _FAINTEST)
+    if not len(rows):
+        return canvas
+    down, across = image.shape[0] / heat.shape[0], image.shape[1] / heat.shape[1]
+    top, bottom = max(0, rows.min() - 1), min(heat.shape[0], rows.max() + 2)
+    left, right = max(0, columns.min() - 1), min(heat.shape[1], columns.max() + 2)
+    area = canvas[round(top * down) : round(bottom * down), round(left * across) : round(right * across)]
+    part = cv2.resize(heat[top:bottom, left:right], (area.shape[1], area.shape[0]), interpolation=cv2.INTER_LINEAR)
+    colours = cv2.cvtColor(cv2.applyColorMap(part, cv2.COLORMAP_INFERNO), cv2.COLOR_BGR2RGB)
+    share = (_HEAT_SHARE / 255 * np.where(part > _FAINTEST, part, 0).astype(np.float32))[..., None]
+    area[:] = (area * (1 - share) + colours * share).astype(np.uint8)
+    return canvas
+
+
+def draw_rink(
+    image: ImageArray,
+    rink: tuple[ImageArray, FloatArray],
+    trail_m: Sequence[tuple[Point, Source]],
+    keep_clear: Point | None = None,
+) -> ImageArray:
+    """Put the sheet from above into the lower right corner, with the puck's last places on it, the newest ringed.
+
+    Where it would cover `keep_clear` it goes into the lower left corner.
+    """
+    map_image, to_px = rink
+    plate = map_image.copy()
+    for age, (place_m, source) in enumerate(trail_m, 1):
+        x, y, _ = to_px @ (place_m.x, place_m.y, 1.0)
+        is_newest = age == len(trail_m)
+        _circle(plate, Point(x, y), 4.0 if is_newest else 1.5, SOURCE_RGB[source], -1)
+        if is_newest:
+            _circle(plate, Point(x, y), 5.0, (20, 20, 24), 1)
+    canvas, margin = image.copy(), max(4, image.shape[0] // 60)
+    height, width = plate.shape[:2]
+    if height + margin > image.shape[0] or width + margin > image.shape[1]:
+        return canvas
+    top, left = image.shape[0] - height - margin, image.shape[1] - width - margin
+    reach = 3 * margin  # of the ring around the puck
+    if keep_clear is not None and keep_clear.y > top - reach and keep_clear.x > left - reach:
+        left = margin
+    canvas[top : top + height, left : left + width] = plate
+    return canvas
 
 
 def rink_map(sheet: Sheet, width_px: int) -> tuple[ImageArray, FloatArray]:

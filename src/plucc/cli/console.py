@@ -4,12 +4,30 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from plucc.types import T
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(highlight=False, soft_wrap=True, stderr=True)
+
+
+class RateColumn(ProgressColumn):
+    """How many items a second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:.1f}/s", style="progress.data.speed")
 
 
 def bar(items: Iterable[T], *, total: int | None = None, label: str = "") -> Iterator[T]:
@@ -21,6 +39,7 @@ def bar(items: Iterable[T], *, total: int | None = None, label: str = "") -> Ite
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        RateColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

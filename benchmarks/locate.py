@@ -1,0 +1,278 @@
+"""What tracking adds, what following costs, and where the time goes; rendered clips with fixed seeds.
+
+    python benchmarks/locate.py track                      24 clips: single frames against the path
+    python benchmarks/locate.py video CLIP.mp4 ...         rendered clips with records: scanning, following, live
+    python benchmarks/locate.py real DATASET --matches g0  pans and zooms over real frames: scanning, following, live
+
+`track` simulates what a detector says from the exact truth (misses, jitter, decoys on the ice, false peaks), so it
+measures the tracker alone. The others run the shipped network.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import cv2
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from plucc.data.manifest import read_dataset
+from plucc.data.rows import Row
+from plucc.data.schema import Record
+from plucc.locator import Settings, locate, locate_pieces
+from plucc.observing import Looking
+from plucc.pipeline import Stopwatch
+from plucc.puck_finder import Locator
+from plucc.synth.arena import Stage, build_stage
+from plucc.synth.clip import clip_scenes, plan_clip, records_path
+from plucc.synth.filming import puck_shown
+from plucc.synth.match import sample_match
+from plucc.synth.scene import Scene
+from plucc.track import Candidate, CandidateFrame, TrackPoint, track_live, track_shot
+from plucc.types import FloatArray, ImageArray, InputError, Point, Size, Source
+from plucc.video import VideoReader, read_image, write_video
+
+SEEDS = tuple(range(201, 225))
+SIZE = Size(1280, 720)
+RATE = 25
+app = typer.Typer(add_completion=False)
+console = Console()
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A frame of a clip: its shot, where the puck is in the picture if it is, and how much of it shows."""
+
+    shot: int
+    puck_px: Point | None
+    shown: float
+    scene: Scene
+
+
+@dataclass(slots=True)
+class Tally:
+    """Hits within 25 px among frames with a puck, answers where there is none, and points that nothing supports."""
+
+    hits: int = 0
+    pucks: int = 0
+    alarms: int = 0
+    empty: int = 0
+    unsupported: int = 0
+
+    def add(self, truth: Truth, point: TrackPoint, frame: CandidateFrame) -> None:
+        supported = point.xy_px in [candidate.xy_px for candidate in frame.candidates]
+        self.unsupported += point.xy_px is not None and not supported and point.source is not Source.INTERPOLATED
+        if truth.puck_px is None:
+            self.empty += 1
+            self.alarms += point.xy_px is not None
+            return
+        self.pucks += 1
+        error_px = np.inf if point.xy_px is None else point.xy_px.distance(truth.puck_px)
+        self.hits += error_px <= 25
+
+    @property
+    def ap25(self) -> float:
+        return 100 * self.hits / max(1, self.pucks)
+
+
+@app.command()
+def track(
+    seconds: Annotated[float, typer.Option(help="Length of each clip.")] = 10.0,
+    clips: Annotated[int, typer.Option(help="How many of the seeds.")] = len(SEEDS),
+) -> None:
+    """Compare single frames with the path, offline and live, over clips with fixed seeds."""
+    tallies = {name: Tally() for name in ("single frames", "path, whole shot", "path, live (12 frames)")}
+    hidden = {name: Tally() for name in tallies}
+    for seed in SEEDS[:clips]:
+        truths = list(_truths(seed, seconds))
+        frames = list(_simulated(truths, np.random.default_rng(seed)))
+        for name, points in _answers(truths, frames).items():
+            for truth, frame, point in zip(truths, frames, points, strict=True):
+                tallies[name].add(truth, point, frame)
+                if truth.shown < 0.2 and truth.puck_px is not None:
+                    hidden[name].add(truth, point, frame)
+    table = Table("", "AP25", "AP25, puck hidden", "false alarms", "unsupported", title="tracker")
+    for name, tally in tallies.items():
+        alarms = f"{tally.alarms}/{tally.empty}"
+        row = (f"{tally.ap25:.1f}", f"{hidden[name].ap25:.1f}", alarms)
+        table.add_row(name, *row, str(tally.unsupported))
+    console.print(table)
+    shots = sum(len({truth.shot for truth in _truths(seed, seconds, exact=False)}) for seed in SEEDS[:clips])
+    console.print(f"{clips} clips, {tally.pucks + tally.empty} frames, {shots} shots")
+
+
+def _answers(truths: list[Truth], frames: list[CandidateFrame]) -> dict[str, list[TrackPoint]]:
+    whole: list[TrackPoint] = []
+    live: list[TrackPoint] = []
+    for shot in sorted({truth.shot for truth in truths}):
+        group = [frame for truth, frame in zip(truths, frames, strict=True) if truth.shot == shot]
+        whole += track_shot(group)
+        live += list(track_live(group, delay=12))
+    single = [track_shot([frame])[0] for frame in frames]
+    return {"single frames": single, "path, whole shot": whole, "path, live (12 frames)": live}
+
+
+def _truths(seed: int, seconds: float, *, exact: bool = True) -> Iterator[Truth]:
+    plan = plan_clip(seconds, seed, SIZE, RATE)
+    match = sample_match(seed, 0)
+    stage: Stage | None = build_stage(match) if exact else None
+    for shot, scene in clip_scenes(match, plan):
+        x, y = scene.camera.project(np.array([scene.puck.position_m]))[0]
+        inside = bool(np.isfinite(x + y)) and 0 <= x < SIZE.width and 0 <= y < SIZE.height
+        wiped = scene.graphics.wipe is not None
+        shown = puck_shown(stage, scene) if stage is not None and inside and not wiped else 0.0
+        yield Truth(shot, Point(float(x), float(y)) if inside else None, shown, scene)
+
+
+def _simulated(truths: list[Truth], rng: np.random.Generator) -> Iterator[CandidateFrame]:
+    """Yield what a middling detector would say: it misses a third, is drawn to spots on the ice, and sees ghosts."""
+    decoys_m = rng.uniform((-28, -12), (28, 12), (6, 2))
+    strengths = rng.uniform(0.1, 0.75, 6)
+    before: Scene | None = None
+    for truth in truths:
+        found: list[Candidate] = []
+        if truth.puck_px is not None and rng.random() < 0.7 * min(1.0, truth.shown / 0.5):
+            x, y = np.array(tuple(truth.puck_px)) + rng.normal(0, 2.0, 2)
+            found.append(Candidate(Point(float(x), float(y)), float(rng.beta(6, 2))))
+        spots = truth.scene.camera.project(np.column_stack([decoys_m, np.zeros(6)]))
+        for (x, y), strength in zip(spots, strengths, strict=True):
+            if 0 <= x < SIZE.width and 0 <= y < SIZE.height and rng.random() < 0.5:
+                found.append(Candidate(Point(float(x), float(y)), float(strength * rng.uniform(0.5, 1.0))))
+        if rng.random() < 0.3:
+            place = rng.uniform((0, 200), (SIZE.width, SIZE.height))
+            found.append(Candidate(Point(*map(float, place)), float(rng.beta(2, 3))))
+        found.sort(key=lambda candidate: -candidate.probability)
+        yield CandidateFrame(SIZE, tuple(found[:5]), _motion(before, truth.scene, rng), 1 / RATE)
+        before = truth.scene
+
+
+def _motion(before: Scene | None, now: Scene, rng: np.random.Generator) -> FloatArray:
+    """Return the camera's motion as it would be measured: right to half a pixel, and not at all in one of twenty."""
+    if before is None or rng.random() < 0.05:
+        return np.eye(3)
+    to_ice, to_picture = before.camera.homography().matrix, np.linalg.inv(now.camera.homography().matrix)
+    motion = to_picture @ to_ice
+    shake = np.eye(3)
+    shake[:2, 2] = rng.normal(0, 0.5, 2)
+    return np.asarray(shake @ motion / motion[2, 2])
+
+
+@app.command()
+def video(clips: Annotated[list[Path], typer.Argument(help="Rendered clips with their records beside them.")]) -> None:
+    """Locate in rendered clips by scanning, following and live, and print accuracy and the work of every stage."""
+    finder = Locator()
+    for clip in clips:
+        lines = records_path(clip).read_text().splitlines()
+        truth = {record.frame_index: record for record in map(Record.model_validate_json, lines)}
+        _compare(clip.name, clip, finder, lambda row, known=truth: _true_point(known[row.frame]))  # type: ignore[misc]
+
+
+def _true_point(record: Record) -> Point | None:
+    return None if record.puck is None else record.puck.centre_px
+
+
+def _compare(name: str, clip: Path, finder: Locator, true_point: Callable[[Row], Point | None]) -> None:
+    alone_s = _network_alone_s(clip, finder)
+    table = Table("", "AP10", "AP25", "located", "frames/s", title=name)
+    for label, settings in (("scan", Settings()), ("follow", Settings(follow=True))):
+        watch = Stopwatch()
+        pieces = locate_pieces(VideoReader(clip), finder, settings, Looking(settings.follow), None, watch)
+        rows = [row for piece in pieces for row in piece.rows]
+        table.add_row(label, *_scores(rows, true_point), f"{len(rows) / watch.elapsed_s:.1f}")
+        _show_stages(f"{name}, {label}", watch, len(rows), alone_s)
+    rows = list(locate(clip, finder, Settings(delay=12)))
+    table.add_row("live", *_scores(rows, true_point), "")
+    console.print(table)
+
+
+def _scores(rows: list[Row], true_point: Callable[[Row], Point | None]) -> tuple[str, str, str]:
+    pairs = [(row, truth) for row in rows if (truth := true_point(row)) is not None]
+    errors = [
+        np.inf if row.x_px is None or row.y_px is None else truth.distance(Point(row.x_px, row.y_px))
+        for row, truth in pairs
+    ]
+    hit = [100 * np.mean([error <= limit for error in errors]) for limit in (10, 25)]
+    located = sum(row.x_px is not None for row in rows)
+    return f"{hit[0]:.1f}", f"{hit[1]:.1f}", f"{located}/{len(rows)}"
+
+
+def _network_alone_s(clip: Path, finder: Locator, count: int = 12) -> float:
+    """Return the seconds that a whole frame takes when nothing but the network runs, players known beforehand."""
+    frames = [frame.image for frame, _ in zip(VideoReader(clip).frames(), range(count), strict=False)]
+    masks = [finder.players(image) for image in frames]
+    finder.look(frames[0], masks[0])  # the first look pays for waking the network up
+    begun = time.perf_counter()
+    for image, mask in zip(frames, masks, strict=True):
+        finder.look(image, mask)
+    return (time.perf_counter() - begun) / len(frames)
+
+
+def _show_stages(title: str, watch: Stopwatch, frames: int, alone_s: float) -> None:
+    elapsed_s = watch.elapsed_s
+    table = Table("stage", "times", "ms each", "ms a frame", title=title)
+    for name, count, busy_s in watch.table():
+        table.add_row(name, str(count), f"{1000 * busy_s / count:.1f}", f"{1000 * busy_s / frames:.1f}")
+    table.add_row("end to end", str(frames), "", f"{1000 * elapsed_s / frames:.1f}")
+    console.print(table)
+    console.print(
+        f"network alone {1000 * alone_s:.1f} ms; end to end at {alone_s * frames / elapsed_s:.2f} of its rate"
+    )
+
+
+@app.command()
+def real(
+    folder: Annotated[Path, typer.Argument(help="Folder of a dataset.")],
+    matches: Annotated[str, typer.Option(help="Matches to take frames of, with commas between.")],
+    count: Annotated[int, typer.Option(help="How many frames to pan over.")] = 8,
+) -> None:
+    """Follow and scan in short clips made by panning and zooming over real frames."""
+    dataset, wanted = read_dataset(folder), matches.split(",")
+    records = [record for record in dataset.records if record.match in wanted and record.puck is not None]
+    if not records:
+        raise InputError(f"{folder} has no labelled puck in {matches}: name other matches")
+    finder = Locator()
+    for record in records[:: max(1, len(records) // count)][:count]:
+        views = list(_views(record))
+        with TemporaryDirectory() as scratch:
+            clip = Path(scratch) / "pan.mp4"
+            image = read_image(dataset.image_path(record))
+            write_video(clip, (_seen_from(image, view) for view in views), Fraction(RATE))
+            centre = record.puck.centre_px if record.puck else Point(0, 0)
+            _compare(
+                Path(record.image).name,
+                clip,
+                finder,
+                lambda row, at=centre, all_views=views: _moved(at, all_views[row.frame]),
+            )  # type: ignore[misc]
+
+
+def _views(record: Record) -> Iterator[FloatArray]:
+    """Yield the matrices of a slow pan and zoom that keeps the puck in the picture."""
+    centre = np.array(tuple(record.puck.centre_px)) if record.puck else np.zeros(2)
+    size = np.array([record.size.width, record.size.height], float)
+    for step in range(30):
+        zoom = 1.15 + 0.1 * np.sin(step / 8)
+        middle = np.clip(size / 2 + (centre - size / 2) * step / 60, size / 2 / zoom, size - size / 2 / zoom)
+        shift = size / 2 - zoom * middle
+        yield np.array([[zoom, 0, shift[0]], [0, zoom, shift[1]], [0, 0, 1]])
+
+
+def _seen_from(image: ImageArray, view: FloatArray) -> ImageArray:
+    half = np.array([[1.0, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
+    indexed = np.linalg.inv(half) @ view @ half
+    return np.asarray(cv2.warpPerspective(image, indexed, (image.shape[1], image.shape[0])), np.uint8)
+
+
+def _moved(point: Point, view: FloatArray) -> Point | None:
+    x, y, _ = view @ (point.x, point.y, 1.0)
+    return Point(float(x), float(y)) if 0 <= x < SIZE.width and 0 <= y < SIZE.height else None
+
+
+if __name__ == "__main__":
+    app()
