@@ -104,19 +104,20 @@ def rink_estimates(frames: ScoredFrames, sheet: Sheet) -> Iterable[Estimate]:
     for column, name in enumerate(("APr", "AP2r", "AP4r")):
         yield share_estimate(name, hits[:, column], scored)
     yield mean_estimate("RSLE mean", "m", distances_m)
-    yield _median_estimate("RSLE median", distances_m)
+    yield median_estimate("RSLE median", "m", distances_m)
     guess = rink.zone_indices(rink.project_each(frames.predicted_px, frames.to_rink), sheet)
     truth = rink.zone_indices(rink.project_each(frames.target_px, frames.to_rink), sheet)
     yield share_estimate("zone accuracy", guess == truth, scored)
     yield share_estimate("without homography", ~scored, frames.has_puck)
 
 
-def _median_estimate(name: str, values: Float[np.ndarray, " n"]) -> Estimate:
+def median_estimate(name: str, unit: str, values: Float[np.ndarray, " n"]) -> Estimate:
+    """Return the median of the finite values as an estimate; the other frames do not count."""
     counted = np.isfinite(values)
     bins = masked_bins(values, counted, RESAMPLED_BINS)
     exact = float(np.median(values[counted])) if counted.any() else float("nan")
     finish = partial(_median_of, tops=bins.top)
-    return Estimate(name, "m", exact, int(counted.sum()), bins.columns(counted), finish)
+    return Estimate(name, unit, exact, int(counted.sum()), bins.columns(counted), finish)
 
 
 def _median_of(sums: np.ndarray, tops: np.ndarray) -> np.ndarray:
@@ -222,7 +223,7 @@ def homography_estimates(frames: ScoredFrames, sheet: Sheet) -> Iterable[Estimat
     yield mean_estimate("IoU whole", "share", homography.iou_whole(predicted, target, field_m))
     errors_m = homography.projection_error_m(predicted, target, size_px, field_m)
     yield mean_estimate("projection error mean", "m", errors_m)
-    yield _median_estimate("projection error median", errors_m)
+    yield median_estimate("projection error median", "m", errors_m)
     errors_px = homography.reprojection_error_px(predicted, target, size_px, points_m)
     yield mean_estimate("reprojection error mean", "px", errors_px)
 
