@@ -111,6 +111,46 @@ class NetworkSpec(Section):
         return self
 
 
+class FasterRcnnSpec(Section):
+    """torchvision's Faster R-CNN: ResNet-50 FPN v2, or a pyramid on an encoder of this package where one is given.
+
+    Anchors start at `anchor_px` on the finest level and double with each coarser one.
+    """
+
+    kind: Literal["faster-rcnn"]
+    encoder: EncoderSpec | None = None
+    width: PositiveInt = 256  # of the pyramid's features
+    head_width: PositiveInt = 1024
+    anchor_px: PositiveFloat = 6.0
+    proposals: PositiveInt = 2000  # kept of a training frame; half as many in use
+    weights_file: Path | None = None  # torchvision's, or a backbone's; layers that fit are taken
+
+
+class DFineSpec(Section):
+    """D-FINE of the transformers library; `stages` are the widths of its HGNetV2 backbone, which starts at random.
+
+    `weights` is a folder on this machine, or a name on the model hub: then its sizes count and those here do not.
+    """
+
+    kind: Literal["d-fine"]
+    stages: tuple[PositiveInt, PositiveInt, PositiveInt, PositiveInt] = (64, 256, 512, 1024)
+    width: PositiveInt = 256
+    decoder_layers: Annotated[int, Field(ge=2)] = 3  # the library ties weights between layers, so one is not enough
+    queries: PositiveInt = 300
+    weights: str | None = None
+
+
+class YoloSpec(Section):
+    """YOLOv5 through ultralytics, which is AGPL-3.0 and no dependency of this package: the user installs it."""
+
+    kind: Literal["yolov5"]
+    scale: Literal["n", "s", "m", "l", "x"] = "l"
+    weights_file: Path | None = None  # a .pt of ultralytics; layers that fit are taken
+
+
+DetectorSpec: TypeAlias = Annotated[FasterRcnnSpec | DFineSpec | YoloSpec, Field(discriminator="kind")]
+
+
 class HeatmapSpec(Section):
     """The target: a normalised Gaussian of `sigma_px`, in pixels of a frame of the given height and width."""
 
@@ -205,14 +245,33 @@ class TrainSpec(Section):
     checkpoint_steps: PositiveInt | None = None  # instead of minutes
 
 
+# what the data path hands to a detector: frames, and no context images; this network itself is never built
+FRAMES_ALONE: dict[str, Any] = {
+    "frame": {"kind": "pyramid", "stem": {"width": 8}, "stages": [{"width": 8, "depth": 1}]},
+    "decoder_widths": [8],
+    "gate": "none",
+}
+
+
 class Spec(Section):
-    """Everything that defines an experiment."""
+    """Everything that defines an experiment.
+
+    A `detector` is trained instead of `network`, on the same samples; `network` may then be left out.
+    """
 
     network: NetworkSpec
+    detector: DetectorSpec | None = None
     heatmap: HeatmapSpec = HeatmapSpec()
     data: DataSpec = DataSpec()
     augment: AugmentSpec = AugmentSpec()
     train: TrainSpec = TrainSpec()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _detector_alone(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("detector") is not None and "network" not in value:
+            return value | {"network": FRAMES_ALONE}
+        return value
 
 
 def preset_names() -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from plucc.config import HeatmapSpec, NetworkSpec, Spec, parse_section
 from plucc.files import whole_file
@@ -33,7 +33,7 @@ class Checkpoint:
     meta: Mapping[str, Any]
 
 
-def save_checkpoint(path: Path, network: PuckNetwork, spec: Spec, meta: Mapping[str, Any]) -> None:
+def save_checkpoint(path: Path, network: nn.Module, spec: Spec, meta: Mapping[str, Any]) -> None:
     """Write weights, spec and meta (plain values only); the file appears whole or not at all."""
     content = {
         "spec": spec.model_dump_json(),
@@ -46,15 +46,23 @@ def save_checkpoint(path: Path, network: PuckNetwork, spec: Spec, meta: Mapping[
 
 def load_checkpoint(path: Path, expected: NetworkSpec | None = None) -> Checkpoint:
     """Read a checkpoint, with its network in evaluation mode on the CPU; refuse one of another spec than `expected`."""
-    content = _read(path)
-    sections = _sections(path, content["spec"])
+    content, sections = read_checkpoint(path)
+    if sections.get("detector") is not None:
+        kind = sections["detector"].get("kind", "foreign")
+        raise ModelError(f"{path} holds a {kind} detector, not a heatmap network: plucc evaluate scores it as it is")
     spec = parse_section(NetworkSpec, sections["network"], str(path))
     heatmap = parse_section(HeatmapSpec, sections["heatmap"], str(path))
     if expected is not None:
         _refuse_other(path, spec, expected)
     network = build_plucc(spec, pretrained=False)
-    _load_weights(path, network, content["state_dict"])
+    load_weights(path, network, content["state_dict"])
     return Checkpoint(network.eval(), spec, heatmap, sections, content["meta"])
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read what a checkpoint of any kind holds: weights and meta, and its whole spec as plain values."""
+    content = _read(path)
+    return content, _sections(path, content["spec"])
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -97,7 +105,8 @@ def _differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[
     return [f"network.{key}" for key in expected if found.get(key) != expected[key]]
 
 
-def _load_weights(path: Path, network: PuckNetwork, weights: Mapping[str, Tensor]) -> None:
+def load_weights(path: Path, network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Put the weights of a checkpoint into the network of its own spec."""
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:

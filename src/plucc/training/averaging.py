@@ -5,6 +5,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
+from plucc.network.detectors import PuckDetector
 from plucc.network.plucc import PuckNetwork
 
 
@@ -15,8 +16,8 @@ class WeightAverage:
     early in a short run: min(decay, (1 + n) / (10 + n)). Batch-norm statistics are averaged alike; counters are copied.
     """
 
-    def __init__(self, network: PuckNetwork, decay: float) -> None:
-        self.network: PuckNetwork = deepcopy(network).eval().requires_grad_(False)
+    def __init__(self, network: PuckNetwork | PuckDetector, decay: float) -> None:
+        self.network: PuckNetwork | PuckDetector = deepcopy(network).eval().requires_grad_(False)
         self._decay = decay
         self._updates = 0
 

@@ -67,6 +67,7 @@ class Batch(NamedTuple):
     points_px: Tensor  # (n, 2) float32
     present: Tensor  # (n,) float32
     withheld: Tensor  # (n,) bool
+    extents_px: Tensor  # (n, 2) float32: width and height of the puck's box
 
 
 class Example(NamedTuple):
@@ -77,6 +78,7 @@ class Example(NamedTuple):
     point_px: tuple[float, float]
     present: bool
     withheld: bool
+    extent_px: tuple[float, float]
 
 
 class TrainingSamples(TorchDataset[Example]):
@@ -144,9 +146,8 @@ def faulty(players: ImageArray, rng: np.random.Generator) -> ImageArray:
 def as_example(sample: Sample, *, withheld: bool = False) -> Example:
     """Return a sample in the form that travels from the loader's processes."""
     point = tuple(sample.point_px) if sample.holds_puck and sample.point_px is not None else (np.nan, np.nan)
-    return Example(
-        sample.image, sample.context(), (point[0], point[1]), sample.holds_puck and sample.is_visible, withheld
-    )
+    present = sample.holds_puck and sample.is_visible
+    return Example(sample.image, sample.context(), (point[0], point[1]), present, withheld, sample.extent_px)
 
 
 def collate(examples: Sequence[Example]) -> Batch:
@@ -157,6 +158,7 @@ def collate(examples: Sequence[Example]) -> Batch:
         torch.tensor([example.point_px for example in examples], dtype=torch.float32),
         torch.tensor([example.present for example in examples], dtype=torch.float32),
         torch.tensor([example.withheld for example in examples]),
+        torch.tensor([example.extent_px for example in examples], dtype=torch.float32),
     )
 
 

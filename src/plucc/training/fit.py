@@ -17,11 +17,13 @@ from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.strategies import DDPStrategy
 from torch.utils.data import DataLoader, Subset
 
-from plucc.config import Spec
+from plucc.config import Spec, parse_section
 from plucc.files import whole_file
 from plucc.network.checkpoint import load_checkpoint, save_checkpoint
+from plucc.network.detectors import PuckDetector, build_detector, load_detector
 from plucc.network.plucc import PuckNetwork, build_plucc
 from plucc.training.dataset import TrainingSamples, collate, use_one_thread
+from plucc.training.detection import DetectorModule
 from plucc.training.mixture import MixtureBatches, ResumableLoader
 from plucc.training.module import PuckModule
 from plucc.training.sources import Sources, open_sources
@@ -81,7 +83,7 @@ def train(spec: Spec, run: Path, *, resume: bool = False, say: Say = print) -> O
 def _fitted(spec: Spec, run: Path, resume: bool, say: Say) -> PuckModule:
     pl.seed_everything(spec.train.seed, verbose=False)
     sources = open_sources(spec)
-    module = PuckModule(initial_network(spec), spec, run)
+    module = (PuckModule if spec.detector is None else DetectorModule)(initial_network(spec), spec, run)
     if spec.train.compile:
         module.network.compile()
     batches = MixtureBatches(sources.mixture(spec), spec.train.batch, processes=spec.train.devices * spec.train.hosts)
@@ -98,14 +100,18 @@ def _fitted(spec: Spec, run: Path, resume: bool, say: Say) -> PuckModule:
     return module
 
 
-def initial_network(spec: Spec) -> PuckNetwork:
-    """Build the network, with the weights of `train.initial_weights` where they fit by name and shape."""
+def initial_network(spec: Spec) -> PuckNetwork | PuckDetector:
+    """Build the network or detector, with the weights of `train.initial_weights` where they fit by name and shape."""
     start = spec.train.initial_weights
-    network = build_plucc(spec.network, pretrained=start is None)
+    network: PuckNetwork | PuckDetector
+    if spec.detector is None:
+        network = build_plucc(spec.network, pretrained=start is None)
+    else:
+        network = build_detector(spec.detector, pretrained=start is None)
     if start is None:
         return network
     own = network.state_dict()
-    given = load_checkpoint(start).network.state_dict()
+    given = (load_checkpoint(start).network if spec.detector is None else load_detector(start)[0]).state_dict()
     fitting = {key: value for key, value in given.items() if key in own and own[key].shape == value.shape}
     if not fitting:
         raise InputError(f"{start} has no layer in common with this network: give a checkpoint of a similar spec")
@@ -232,10 +238,15 @@ def _prepare_folder(spec: Spec, run: Path, *, resume: bool) -> None:
         )
     run.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-    if resume and config.exists() and state.exists() and yaml.safe_load(config.read_text()) != yaml.safe_load(text):
+    if resume and config.exists() and state.exists() and _stored(config) != spec:
         raise ConfigError(f"{config} differs from the given settings: resume with the same ones, or start another run")
     with whole_file(config) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def _stored(config: Path) -> Spec:
+    """Read the spec of a run back; settings that came later than the run count with their defaults."""
+    return parse_section(Spec, yaml.safe_load(config.read_text(encoding="utf-8")), str(config))
 
 
 def _trainer(spec: Spec, run: Path, callbacks: list[pl.Callback]) -> pl.Trainer:

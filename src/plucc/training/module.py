@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from plucc.config import Spec
+from plucc.network.detectors import PuckDetector
 from plucc.network.plucc import PuckNetwork
 from plucc.training.averaging import WeightAverage
 from plucc.training.dataset import Batch
@@ -28,7 +29,7 @@ class DivergenceError(PluccError):
 class PuckModule(pl.LightningModule):
     """A network in training. `plateau`, the clock, the average and the state of chance travel with each checkpoint."""
 
-    def __init__(self, network: PuckNetwork, spec: Spec, run: Path) -> None:
+    def __init__(self, network: PuckNetwork | PuckDetector, spec: Spec, run: Path) -> None:
         super().__init__()
         self.network = network
         self.spec = spec
@@ -51,7 +52,7 @@ class PuckModule(pl.LightningModule):
             self.network.to(memory_format=torch.channels_last)
 
     @property
-    def used_network(self) -> PuckNetwork:
+    def used_network(self) -> PuckNetwork | PuckDetector:
         """The weights that are scored and saved: the average where there is one."""
         return self.network if self._average is None else self._average.network
 
