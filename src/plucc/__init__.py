@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from plucc.data.manifest import Dataset, read_dataset
     from plucc.data.rows import Row, read_rows, write_rows
     from plucc.data.schema import Record
-    from plucc.locator import Locator, Observation, locate
+    from plucc.locator import Settings, locate
+    from plucc.puck_finder import Locator
     from plucc.rink.camera import Camera
     from plucc.rink.homography import Homography
     from plucc.rink.sheet import Sheet, sheet_by_name
+    from plucc.sighting import Observation
     from plucc.types import Box, Category, PluccError, Point, Size, Source
-    from plucc.video import Frame, read_frames, read_image
+    from plucc.video import Frame, Span, read_frames, read_image
 
 __all__ = [
     "Box",
@@ -30,9 +32,11 @@ __all__ = [
     "Point",
     "Record",
     "Row",
+    "Settings",
     "Sheet",
     "Size",
     "Source",
+    "Span",
     "locate",
     "read_dataset",
     "read_frames",
@@ -46,12 +50,14 @@ _HOMES = {
     "plucc.data.manifest": ("Dataset", "read_dataset"),
     "plucc.data.rows": ("Row", "read_rows", "write_rows"),
     "plucc.data.schema": ("Record",),
-    "plucc.locator": ("Locator", "Observation", "locate"),
+    "plucc.locator": ("Settings", "locate"),
+    "plucc.puck_finder": ("Locator",),
     "plucc.rink.camera": ("Camera",),
     "plucc.rink.homography": ("Homography",),
     "plucc.rink.sheet": ("Sheet", "sheet_by_name"),
+    "plucc.sighting": ("Observation",),
     "plucc.types": ("Box", "Category", "PluccError", "Point", "Size", "Source"),
-    "plucc.video": ("Frame", "read_frames", "read_image"),
+    "plucc.video": ("Frame", "Span", "read_frames", "read_image"),
 }
 
 

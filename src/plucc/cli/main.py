@@ -6,7 +6,20 @@ from typing import Annotated, Any
 
 import typer
 
-from plucc.cli import context, data, export, locate, players, synth, train
+from plucc.cli import (
+    calibrate,
+    context,
+    data,
+    evaluate,
+    explain,
+    export,
+    locate,
+    players,
+    register,
+    reproduce,
+    synth,
+    train,
+)
 from plucc.cli.console import err, out
 from plucc.types import PluccError
 
@@ -21,6 +34,8 @@ app = typer.Typer(
 )
 app.command(name="locate")(locate.locate)
 app.command(name="demo")(locate.demo)
+app.command(name="calibrate")(calibrate.calibrate)
+app.command(name="register")(register.register)
 app.add_typer(data.app, name="data")
 app.add_typer(synth.app, name="synth")
 app.command(name="context")(context.context)
@@ -28,6 +43,9 @@ app.add_typer(players.app, name="players")
 app.command(name="train")(train.train)
 app.command(name="mine")(train.mine)
 app.command(name="export")(export.export)
+app.command(name="evaluate")(evaluate.evaluate)
+app.command(name="explain")(explain.explain)
+app.command(name="reproduce")(reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:
