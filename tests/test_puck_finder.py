@@ -35,15 +35,15 @@ def test_a_whole_look_is_a_distribution_with_candidates_in_the_picture(whole: Ob
     assert all(0 <= each.xy_px.x <= 1280 and 0 <= each.xy_px.y <= 720 for each in whole.candidates)
 
 
-def test_a_part_says_what_the_whole_says(locator: Locator, image: ImageArray, whole: Observation) -> None:
+def test_a_part_names_the_place_that_the_whole_names(locator: Locator, image: ImageArray, whole: Observation) -> None:
+    """How sure it is may differ: channels are weighed by what the picture shows, and a part shows less."""
     best = whole.candidates[0]
     x, y = best.xy_px
     box = locator.fitted(Box(x - 192, y - 192, x + 192, y + 192), whole.size)
     assert box is not None
     seen = locator.look(image, whole.players, View(box, whole.log_mass_outside(box)))
-    near = min(seen.candidates, key=lambda each: each.xy_px.distance(best.xy_px))
-    assert near.xy_px.distance(best.xy_px) < 1.5
-    assert near.probability == pytest.approx(best.probability, abs=0.25)
+    assert seen.candidates[0].xy_px.distance(best.xy_px) < 1.5
+    assert seen.candidates[0].probability > 0.5 * best.probability
     assert seen.view_px == box
 
 
