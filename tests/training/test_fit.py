@@ -189,4 +189,4 @@ def test_eight_drawn_frames_are_learnt_by_heart(write_set: Callable[..., Path], 
     outcome = train(spec, tmp_path / "run", say=lambda _: None)
     scores = evaluate(load_checkpoint(outcome.final).network, open_sources(spec).training, spec)
     assert scores.pixels.average_precision[0] == 1.0
-    assert scores.median_px < 1.0
+    assert scores.median_px < spec.network.logit_stride  # less than a cell of the heatmap
