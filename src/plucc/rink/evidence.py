@@ -5,6 +5,7 @@ ice nearby. Everything is at one working size, whatever the frame's own.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -16,6 +17,7 @@ RED, BLUE, YELLOW = 0, 1, 2  # the planes' order
 WORKING_WIDTH_PX = 1280
 BACKGROUND_SHRINK = 8  # the bare ice varies slowly
 BACKGROUND_SIGMA_PX = 3.5  # of the shrunk picture
+REGROUNDINGS = 1  # how often the ice is told from paint anew
 ICE_DARKEST = 22.0  # how much darker than the frame's ice, in Lab L, ice may be
 ICE_CHROMA = 9.0  # how far from the frame's ice colour, in Lab a and b
 BARE_LIGHTNESS, BARE_CHROMA = 6.0, 5.0  # nearer than this to its surroundings, ice carries no paint
@@ -30,20 +32,34 @@ THINNEST_PIECE_PX = 40  # mean height of a piece of ice; the white of the boards
 FOOT_WINDOW_PX, FOOT_SHARE = 21, 0.5  # how much ice lies right below the boards
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """A frame at working size, as paint: each plane tells how much of a colour a pixel has over bare ice (Lab units).
 
-    `usable` is where the ice or the foot of the boards may show: not on players. `bare` has the colour of ice;
-    `on_ice` is that with whatever is painted on it.
+    `usable` is where the ice or the foot of the boards may show: not on players. `ice` has the colour of ice. What only
+    a search needs is made when it is asked for: a frame that is followed does without.
     """
 
     size: Size
     planes: Float[np.ndarray, "h w 3"]  # red, blue, yellow
-    kick_plate: Bool[np.ndarray, "h w"]
-    bare: Bool[np.ndarray, "h w"]
-    on_ice: Bool[np.ndarray, "h w"]
+    lightness: Float[np.ndarray, "h w"]
+    ice: Bool[np.ndarray, "h w"]
     usable: Bool[np.ndarray, "h w"]
+
+    @cached_property
+    def kick_plate(self) -> Bool[np.ndarray, "h w"]:
+        """The yellow foot of the boards."""
+        return _kick_plate(self.yellow, self.lightness, ~self.usable)
+
+    @cached_property
+    def on_ice(self) -> Bool[np.ndarray, "h w"]:
+        """The ice with whatever is painted on it."""
+        return _region(self.ice, self.kick_plate, ~self.usable, self.lightness)
+
+    @property
+    def bare(self) -> Bool[np.ndarray, "h w"]:
+        """What has the colour of ice and is not the kick plate."""
+        return np.asarray(self.ice & ~self.kick_plate)
 
     @property
     def red(self) -> Float[np.ndarray, "h w"]:
@@ -77,13 +93,11 @@ def read_evidence(image: UInt8[np.ndarray, "a b 3"], players: Bool[np.ndarray, "
     paint = _over_ice(lab, ice, hidden)
     redness, yellowness = paint[..., 1], paint[..., 2]
     shade = DARKNESS * np.clip(-paint[..., 0], 0.0, 30.0)
-    kick_plate = _kick_plate(yellowness, lab[..., 0], hidden)
     return Evidence(
         size=size,
         planes=np.dstack((redness + shade, shade - yellowness, yellowness)),
-        kick_plate=kick_plate,
-        bare=ice & ~kick_plate,
-        on_ice=_region(ice, kick_plate, hidden, lab[..., 0]),
+        lightness=np.ascontiguousarray(lab[..., 0]),
+        ice=ice,
         usable=~hidden,
     )
 
@@ -106,22 +120,32 @@ def _over_ice(
     lab: Float[np.ndarray, "h w 3"], ice: Bool[np.ndarray, "h w"], hidden: Bool[np.ndarray, "h w"]
 ) -> Float[np.ndarray, "h w 3"]:
     """Return colours relative to the bare ice around; zero on players."""
-    size = (lab.shape[1], lab.shape[0])
-    small = (-(-size[0] // BACKGROUND_SHRINK), -(-size[1] // BACKGROUND_SHRINK))
-    bare = ice
-    for _ in range(2):
-        weight = bare.astype(np.float32)
-        total = cv2.resize(np.asarray(lab * weight[..., None], np.float32), small, interpolation=cv2.INTER_AREA)
-        share = cv2.resize(weight, small, interpolation=cv2.INTER_AREA)
-        total = cv2.GaussianBlur(total, (0, 0), BACKGROUND_SIGMA_PX)
-        share = np.maximum(cv2.GaussianBlur(share, (0, 0), BACKGROUND_SIGMA_PX), 1e-3)
-        mean = np.asarray(total / share[..., None], np.float32)
-        ground = cv2.resize(mean, size, interpolation=cv2.INTER_LINEAR)
-        paint = lab - ground
+    # every other pixel is enough to know the ice, which varies slowly
+    sparse, covered, bare = lab[::2, ::2], hidden[::2, ::2], ice[::2, ::2]
+    ground = _ground(sparse, bare)
+    for _ in range(REGROUNDINGS):
+        paint = sparse - _enlarged(ground, sparse)
         bare = (np.abs(paint[..., 0]) < BARE_LIGHTNESS) & (np.hypot(paint[..., 1], paint[..., 2]) < BARE_CHROMA)
-        bare &= ~hidden
-    paint[hidden] = 0.0
-    return np.asarray(paint)
+        ground = _ground(sparse, bare & ~covered)
+    over = lab - _enlarged(ground, lab)
+    over[hidden] = 0.0
+    return np.asarray(over)
+
+
+def _ground(lab: Float[np.ndarray, "h w 3"], bare: Bool[np.ndarray, "h w"]) -> Float[np.ndarray, "a b 3"]:
+    """Return the colour of the bare ice around every place, in a much smaller picture."""
+    size = (-(-2 * lab.shape[1] // BACKGROUND_SHRINK), -(-2 * lab.shape[0] // BACKGROUND_SHRINK))
+    weight = bare.astype(np.float32)
+    total = cv2.resize(np.asarray(lab * weight[..., None], np.float32), size, interpolation=cv2.INTER_AREA)
+    share = cv2.resize(weight, size, interpolation=cv2.INTER_AREA)
+    total = cv2.GaussianBlur(total, (0, 0), BACKGROUND_SIGMA_PX)
+    share = np.maximum(cv2.GaussianBlur(share, (0, 0), BACKGROUND_SIGMA_PX), 1e-3)
+    return np.asarray(total / share[..., None], np.float32)
+
+
+def _enlarged(ground: Float[np.ndarray, "a b 3"], like: Float[np.ndarray, "h w 3"]) -> Float[np.ndarray, "h w 3"]:
+    size = (like.shape[1], like.shape[0])
+    return np.asarray(cv2.resize(ground, size, interpolation=cv2.INTER_LINEAR))
 
 
 def _kick_plate(
