@@ -162,6 +162,16 @@ def test_pictures_are_taken_one_by_one(tmp_path: Path) -> None:
     assert (rows[1].x_px, rows[1].y_px) == pytest.approx((20, 340), abs=1.0)
 
 
+def test_every_picture_is_registered_on_its_own(tmp_path: Path) -> None:
+    for index, place in enumerate((Point(300, 100), Point(20, 340))):
+        cv2.imwrite(str(tmp_path / f"{index}.png"), with_puck(ice(index, 200), place))
+    world = FlatWorld(refused_from=1)
+    rows = list(locate(tmp_path, DarkestSpot(), registrar=world))
+    assert world.cuts == [0, 1]
+    assert (rows[0].x_m, rows[0].y_m) == pytest.approx((rows[0].x_px / 10, -rows[0].y_px / 10))
+    assert rows[1].x_m is None
+
+
 @pytest.mark.parametrize("name", ["absent", "absent.mp4", "absent.png"])
 def test_what_is_not_there_is_a_sentence(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError):

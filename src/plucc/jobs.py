@@ -132,7 +132,7 @@ def run_job(job: Job, finder: PuckFinder | None = None, *, progress: Progress = 
     finder = finder or Locator(job.model, threads=job.threads)
     if video is None:
         files = _files(job)
-        rows = locate_pictures(files, finder, job.settings)
+        rows = locate_pictures(files, finder, job.settings, _registrar(job))
         total = len(range(0, len(files), job.settings.span.every))
         count = write_rows(job.table, progress(rows, total=total, label="locating"))
         breaks_off = False
@@ -186,7 +186,7 @@ def stream_rows(job: Job) -> Iterator[Row]:
     """Yield the rows of a job's input as soon as they are decided, and write nothing."""
     finder = Locator(job.model, threads=job.threads)
     if job.is_pictures:
-        yield from locate_pictures(_files(job), finder, job.settings)
+        yield from locate_pictures(_files(job), finder, job.settings, _registrar(job))
     else:
         yield from locate(job.sources[0], finder, job.settings, registrar=_registrar(job))
 

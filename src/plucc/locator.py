@@ -11,7 +11,7 @@ from plucc.observing import Looking, Observed, Registrar, Registration, Start, o
 from plucc.pipeline import Stopwatch
 from plucc.puck_finder import SHIPPED_MODEL, Locator, observe
 from plucc.sighting import Observation, PuckFinder, StagedFinder, WholeFrames
-from plucc.track import Candidate, CandidateFrame, TrackLimits, TrackPoint, track_live, track_shot
+from plucc.track import CandidateFrame, TrackLimits, TrackPoint, track_live, track_shot
 from plucc.types import InputError, Point, Size, Source
 from plucc.video import IMAGE_SUFFIXES, Span, VideoReader, read_image
 
@@ -83,7 +83,7 @@ def locate(
     source, settings = Path(source), settings or Settings()
     chosen = finder or Locator()
     if is_pictures(source):
-        yield from locate_pictures(picture_files(source), chosen, settings)
+        yield from locate_pictures(picture_files(source), chosen, settings, registrar)
         return
     video, looking = VideoReader(source), Looking(follow=settings.follow, registrar=registrar)
     if settings.delay is not None:
@@ -114,13 +114,18 @@ def locate_pieces(
         yield Piece(rows, tuple(group), next_start)
 
 
-def locate_pictures(files: Iterable[Path], finder: PuckFinder, settings: Settings) -> Iterator[Row]:
-    """Yield a row for every picture; each is a shot of its own."""
+def locate_pictures(
+    files: Iterable[Path], finder: PuckFinder, settings: Settings, registrar: Registrar | None = None
+) -> Iterator[Row]:
+    """Yield a row for every picture; each is a shot of its own, and registered on its own."""
     for index, path in enumerate(list(files)[:: settings.span.every]):
-        candidates = finder.frame(read_image(path)).candidates
-        point = track_shot([_alone(candidates)], settings.limits)[0]
+        image = read_image(path)
+        seen = finder.frame(image)
+        point = track_shot([CandidateFrame(seen.size, seen.candidates)], settings.limits)[0]
+        registration = None if registrar is None else registrar.frame(image, seen.players, is_cut=True)
         x_px, y_px = (None, None) if point.xy_px is None else point.xy_px
-        yield Row(path.name, index, 0.0, index, point.source, point.confidence, x_px, y_px)
+        place = _on_rink(registration, point, seen.size)
+        yield Row(path.name, index, 0.0, index, point.source, point.confidence, x_px, y_px, *place)
 
 
 def is_pictures(source: Path) -> bool:
@@ -186,10 +191,6 @@ def _noted(observed: Iterable[Observed], waiting: deque[Observed]) -> Iterator[C
     for one in observed:
         waiting.append(one)
         yield one.candidates
-
-
-def _alone(candidates: tuple[Candidate, ...]) -> CandidateFrame:
-    return CandidateFrame(Size(1280, 720), candidates)
 
 
 def _row(file: str, one: Observed, point: TrackPoint) -> Row:
