@@ -98,3 +98,16 @@ def test_nothing_is_transplanted_where_there_is_no_bright_ice(sample: Sample, rn
     assert transplant(dark, rng) is dark
     crowded = replace(sample, players=np.full((60, 80), 255, np.uint8))
     assert transplant(crowded, rng).point_px == PUCK
+
+
+def test_some_pucks_fly_before_bright_boards_and_none_before_the_dark(sample: Sample) -> None:
+    image = sample.image.copy()
+    image[:40] = np.where((np.arange(160) // 6 % 2 == 0)[None, :, None], (250, 210, 20), (250, 250, 250))
+    image[80:] = 30
+    landings = []
+    for seed in range(60):
+        landed = transplant(replace(sample, image=image), np.random.default_rng(seed)).point_px
+        assert landed is not None
+        landings.append(landed.y)
+    assert max(landings) < 84
+    assert 3 <= sum(y < 38 for y in landings) <= 30

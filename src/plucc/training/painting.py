@@ -25,6 +25,8 @@ TRAVEL = (0.7, 5.0)  # of the puck's width, during one exposure
 LEVEL_SHARE, LEVEL_RAD = 0.7, 0.3
 PALENESS = (0.6, 1.0)
 FAINTEST = (0.08, 0.16)  # darkness of the darkest pixel: what an eye still finds
+ABOVE_ICE = 0.3  # of carried pucks, before boards, net or glass as a flying puck is
+DARKEST_BACKGROUND = 90  # of 255: a puck before anything darker could not be seen
 
 
 def paint_from_rim(image: ImageArray, centre_px: Point, extent_px: Extent, rng: np.random.Generator) -> ImageArray:
@@ -93,7 +95,7 @@ def paint_decoy(sample: Sample, near_px: Point, reach_px: float, rng: np.random.
 
 
 def transplant(sample: Sample, rng: np.random.Generator) -> Sample:
-    """Return the sample with its puck carried to another patch of ice, most of the time in flight: a faint streak.
+    """Return the sample with its puck carried elsewhere, to ice or before what is bright; most are faint streaks then.
 
     The puck is lifted as darkness against the ice around it, so only a dark puck on bright ice is carried; any other
     sample comes back as it was.
@@ -101,7 +103,7 @@ def transplant(sample: Sample, rng: np.random.Generator) -> Sample:
     if sample.point_px is None:
         return sample
     darkness = _lift(sample.image, sample.point_px, sample.extent_px)
-    spot = None if darkness is None else _open_ice(sample, rng)
+    spot = None if darkness is None else _clear_spot(sample, rng)
     if darkness is None or spot is None:
         return sample
     if rng.random() < IN_FLIGHT:
@@ -179,18 +181,26 @@ def _lift(image: ImageArray, centre_px: Point, extent_px: Extent) -> FloatArray 
     return darkness
 
 
-def _open_ice(sample: Sample, rng: np.random.Generator) -> Point | None:
-    """Return a random spot of bright ice that no player covers; a line or a logo may be on it."""
+def _clear_spot(sample: Sample, rng: np.random.Generator) -> Point | None:
+    """Return a random bright spot that no player covers: ice, with a line or a logo maybe, or what stands around it."""
     size = Size(sample.image.shape[1], sample.image.shape[0])
     reach = int(max(sample.extent_px)) + 4
+    on_ice = rng.random() >= ABOVE_ICE
     for _ in range(TRIES):
         x = int(rng.integers(reach, max(size.width - reach, reach + 1)))
         y = int(rng.integers(reach, max(size.height - reach, reach + 1)))
         patch = sample.image[y - reach : y + reach + 1, x - reach : x + reach + 1]
         covered = sample.players[(y - reach) // 2 : (y + reach) // 2 + 1, (x - reach) // 2 : (x + reach) // 2 + 1]
-        if patch.size and not covered.any() and patch.min() > 90 and patch.std() < 26:
+        if patch.size and not covered.any() and _is_bright(patch, on_ice=on_ice):
             return Point(x + 0.5, y + 0.5)
     return None
+
+
+def _is_bright(patch: ImageArray, *, on_ice: bool) -> bool:
+    if on_ice:
+        return bool(patch.min() > DARKEST_BACKGROUND and patch.std() < 26)
+    middle = patch[patch.shape[0] // 4 : -patch.shape[0] // 4, patch.shape[1] // 4 : -patch.shape[1] // 4]
+    return bool(middle.max(axis=2).min() > DARKEST_BACKGROUND)
 
 
 def _lay(image: ImageArray, darkness: FloatArray, spot_px: Point) -> tuple[ImageArray, Point]:
