@@ -9,7 +9,7 @@ import pytest
 from plucc.data.schema import Puck, Record
 from plucc.evaluate.answers import Answer
 from plucc.evaluate.gallery import chosen_frames, warped_heatmap
-from plucc.evaluate.scoring import Scoring, size_class, size_classes
+from plucc.evaluate.scoring import Scoring, size_classes, size_labels
 from plucc.evaluate.subjects import DetectorSubject
 from plucc.evaluate.svg import Axes, Bar, Line, bar_chart, line_chart
 from plucc.evaluate.tracking import is_sequence, track_scores
@@ -87,7 +87,7 @@ def test_lens_distortion_is_taken_out_before_metres_are_measured() -> None:
 
 
 def test_sizes_fall_into_classes_without_gaps() -> None:
-    assert [size_class(size) for size in (4.9, 5.0, 6.99, 40.0, float("nan"))] == [
+    assert size_labels(np.array([4.9, 5.0, 6.99, 40.0, np.nan])) == [
         "under 5 px",
         "5 to 7 px",
         "5 to 7 px",

@@ -32,8 +32,8 @@ def test_thousands_of_runs_are_pooled_without_changing_the_interval():
     rng = np.random.default_rng(8)
     values = np.repeat(rng.normal(size=8000), 3)
     grouping = Grouping.of(np.zeros(24_000), np.repeat(np.arange(8000), 3))
-    assert grouping.count == 1000
-    assert np.bincount(grouping.index).tolist() == [24] * 1000
+    assert grouping.count == 400
+    assert np.bincount(grouping.index).tolist() == [60] * 400
     figure = Resampling.draw(grouping, rng, 2000).figure(mean_estimate("mean", "px", values))
     assert figure.high - figure.low == pytest.approx(2 * 1.96 / np.sqrt(8000), rel=0.1)
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import cv2
 import numpy as np
 
-from plucc.evaluate.scoring import Scoring, size_class, size_classes
+from plucc.evaluate.scoring import Scoring, size_classes, size_labels
 from plucc.evaluate.svg import Axes, Bar, Line, bar_chart, line_chart
 from plucc.evaluate.tables import Measuring
 from plucc.metrics.figures import CORRECT_PX, is_correct, pck_curve, risk_coverage_curve
@@ -75,7 +75,7 @@ def _risk(sides: Sequence[Side], measuring: Measuring) -> str:
 
 
 def _by_size(sides: Sequence[Side], measuring: Measuring) -> str:
-    labels = [size_class(size) for size in sides[0].scoring.puck_size_px]
+    labels = size_labels(sides[0].scoring.puck_size_px)
     axes = Axes("By size of the puck", "root of the box's area at 720 lines; frames below", _within(), (0, 1))
     return _bars(axes, sides, (labels, size_classes()), measuring)
 

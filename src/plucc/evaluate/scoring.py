@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -130,21 +131,17 @@ def visibility_of(record: Record) -> str:
     return "shows" if record.puck.visible_fraction >= SHOWS else "hidden"
 
 
-def size_class(size_px: float) -> str:
-    """Return the class of a puck's size, such as `5 to 7 px`; empty for NaN."""
-    if np.isnan(size_px):
-        return ""
-    place = int(np.searchsorted(SIZE_EDGES_PX, size_px, side="right"))
-    if place == 0:
-        return f"under {SIZE_EDGES_PX[0]:g} px"
-    if place == len(SIZE_EDGES_PX):
-        return f"from {SIZE_EDGES_PX[-1]:g} px"
-    return f"{SIZE_EDGES_PX[place - 1]:g} to {SIZE_EDGES_PX[place]:g} px"
+def size_labels(sizes_px: FloatArray) -> list[str]:
+    """Return the class of each puck's size, such as `5 to 7 px`; empty for NaN."""
+    names = [*size_classes(), ""]
+    places = np.where(np.isnan(sizes_px), len(names) - 1, np.searchsorted(SIZE_EDGES_PX, sizes_px, side="right"))
+    return [names[place] for place in places]
 
 
 def size_classes() -> list[str]:
     """Return all classes of size, smallest first."""
-    return [size_class(edge - 0.01) for edge in SIZE_EDGES_PX] + [size_class(SIZE_EDGES_PX[-1])]
+    between = [f"{low:g} to {high:g} px" for low, high in pairwise(SIZE_EDGES_PX)]
+    return [f"under {SIZE_EDGES_PX[0]:g} px", *between, f"from {SIZE_EDGES_PX[-1]:g} px"]
 
 
 def _points(points: Iterable[Point | None]) -> FloatArray:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from plucc.evaluate.scoring import Scoring, category_of, size_class, size_classes, visibility_of
+from plucc.evaluate.scoring import Scoring, category_of, size_classes, size_labels, visibility_of
 from plucc.metrics.bootstrap import RESAMPLES, Figure, Grouping, Resampling
 from plucc.metrics.figures import (
     image_estimates,
@@ -97,7 +97,7 @@ def measured_tables(scoring: Scoring, measuring: Measuring) -> list[FigureTable]
         ("match", lambda one: [record.match for record in one.records], None),
         ("source", lambda one: [str(answer.source or "") for answer in one.answers], None),
         ("visibility", lambda one: _each(one, visibility_of), None),
-        ("puck size", lambda one: [size_class(size) for size in one.puck_size_px], size_classes()),
+        ("puck size", lambda one: size_labels(one.puck_size_px), size_classes()),
     ):
         tables += _tables(scoring, where, name, measuring, _by(labels, order))
     return tables

@@ -5,6 +5,7 @@ resample frames would take them for independent and give intervals that are seve
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from plucc.metrics.sums import Columns, Estimate, Finish
 from plucc.types import InputError
 
 FEWEST_MATCHES = 10
-MOST_GROUPS = 1000
+MOST_GROUPS = 400
 RESAMPLES = 1000
 LEVEL = 0.95
 
@@ -32,11 +33,11 @@ class Figure:
     low: float
     high: float
     count: int  # frames it rests on
-    groups: int  # how many were resampled: matches or runs, or pools of them beyond a thousand
+    groups: int  # how many were resampled: matches or runs, or pools of them where there are very many
     resampled_by: Unit
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Grouping:
     """Which group every frame belongs to, for resampling."""
 
@@ -48,7 +49,7 @@ class Grouping:
     def of(cls, match: Shaped[np.ndarray, " n"], run: Shaped[np.ndarray, " n"]) -> "Grouping":
         """Group frames by match if there are ten or more of them, else by run within a match if runs are known.
 
-        More than a thousand groups are pooled to a thousand, neighbours together: what is independent stays so when
+        More than 400 groups are pooled to 400, neighbours together: what is independent stays so when
         pooled, the interval is as valid, and its cost no longer grows.
 
         >>> Grouping.of(np.array(["a", "a", "b"]), np.array([1, 2, 2])).unit
@@ -63,9 +64,12 @@ class Grouping:
 
     def sums(self, columns: Columns) -> Columns:
         """Return the sums of the columns over each group."""
+        return self._members @ columns
+
+    @cached_property
+    def _members(self) -> sparse.csr_array:
         frames = np.arange(len(self.index))
-        members = sparse.csr_array((np.ones(len(frames)), (self.index, frames)), shape=(self.count, len(frames)))
-        return members @ columns
+        return sparse.csr_array((np.ones(len(frames)), (self.index, frames)), shape=(self.count, len(frames)))
 
 
 def _pooled(index: Int[np.ndarray, " n"], count: int) -> tuple[Int[np.ndarray, " n"], int]:
@@ -90,9 +94,9 @@ class Resampling:
             raise InputError(f"the level is {level:g}; it must lie between 0 and 1: 0.95 is customary")
         count = grouping.count
         drawn = rng.integers(count, size=(resamples, count)) if count else np.zeros((resamples, 0), dtype=np.int64)
-        places = drawn + count * np.arange(resamples)[:, None]
-        weights = np.bincount(places.ravel(), minlength=resamples * count).reshape(resamples, count)
-        return cls(grouping, np.ascontiguousarray(weights.T, dtype=np.float64), level)
+        places = drawn * resamples + np.arange(resamples)[:, None]
+        weights = np.bincount(places.ravel(), minlength=resamples * count).reshape(count, resamples)
+        return cls(grouping, weights.astype(np.float64), level)
 
     def bounds(self, columns: Columns, finish: Finish) -> tuple[np.ndarray, np.ndarray]:
         """Return the percentile interval of a figure, or of each point of a curve.
