@@ -1,5 +1,6 @@
 """The shipped files: what their cards say is what they are, and they find pucks and players."""
 
+import csv
 import hashlib
 import re
 from pathlib import Path
@@ -14,8 +15,11 @@ from plucc.runtime.onnx import read_card
 from plucc.synth.arena import build_stage
 from plucc.synth.match import sample_match
 from plucc.synth.render import find_scene, render
-from plucc.types import Category, Size
+from plucc.types import Category, Point, Size
+from plucc.video import read_image
 
+HOCKEYAI = Path(__file__).parents[2] / "shared" / "data" / "hockeyai"
+PUCK_CLASS = "5"
 WEIGHTS = Path(plucc.__file__).parent / "weights"
 FILES = sorted(WEIGHTS.glob("*.onnx"))
 
@@ -52,3 +56,24 @@ def test_the_puck_is_found_in_rendered_frames(locator: Locator) -> None:
             assert rendered.puck is not None
             errors.append(locator.frame(rendered.image).candidates[0].xy_px.distance(rendered.puck.point_px))
     assert np.mean(np.array(errors) < 10) >= 0.5
+
+
+@pytest.mark.skipif(not HOCKEYAI.is_dir(), reason=f"the HockeyAI frames are not at {HOCKEYAI}")
+def test_held_out_games_are_as_the_card_says(locator: Locator) -> None:
+    """Every fifth frame of the test games: within a tenth of the card's AP^10, for a sample of that size."""
+    card = SHIPPED_MODEL.with_suffix(".md").read_text(encoding="utf-8")
+    row = next(line for line in card.splitlines() if line.startswith("| `g4` and `g9`"))
+    promised = float(row.split("|")[5]) / 100
+    with (HOCKEYAI / "index.csv").open(encoding="utf-8") as file:
+        names = [line["file"] for line in csv.DictReader(file) if line["game"] in ("g4", "g9")][::5]
+    errors = []
+    for name in names:
+        image = read_image(HOCKEYAI / "frames" / name)
+        errors.append(locator.frame(image).candidates[0].xy_px.distance(_labelled_puck(name, image.shape)))
+    assert np.mean(np.array(errors) < 10) >= promised - 0.1
+
+
+def _labelled_puck(name: str, shape: tuple[int, ...]) -> Point:
+    lines = (HOCKEYAI / "labels" / name).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    x, y = next(line.split()[1:3] for line in lines if line.split()[0] == PUCK_CLASS)
+    return Point(float(x) * shape[1], float(y) * shape[0])
