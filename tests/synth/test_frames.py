@@ -66,7 +66,10 @@ def test_interrupted_run_goes_on_and_ends_the_same(dataset, tmp_path):
     with pytest.raises(Killed):
         write_frames(out, PLAN, progress=dying)
     assert not out.exists()
-    kept = _bytes(tmp_path / ".set.unfinished")
+    work = tmp_path / ".set.unfinished"
+    kept = _bytes(work)
+    for name in ("frames/.000004-a1b2.jpg", "records/.000004-a1b2.json"):  # as a kill in the middle of a file leaves
+        (work / name).write_bytes(b"half")
     with pytest.raises(InputError, match="other settings"):
         write_frames(out, plan_frames(6, 3, SMALL))
     done = write_frames(out, PLAN)
@@ -93,7 +96,7 @@ def test_mix_reads_names_and_shares():
     assert parse_mix("blurry") == {Category.BLURRY: 1.0}
 
 
-@pytest.mark.parametrize("text", ["foggy=1", "standard=much", "standard=-1", "standard=inf", "standard=nan"])
+@pytest.mark.parametrize("text", ["foggy=1", "standard=much", "standard=-1", "standard=inf", "standard=nan", ","])
 def test_bad_mix_is_refused(text):
     with pytest.raises(InputError):
         parse_mix(text)

@@ -10,9 +10,11 @@ from plucc.synth.arena import Stage, build_stage
 from plucc.synth.camera_work import View, sample_operator
 from plucc.synth.filming import film, set_up
 from plucc.synth.match import sample_match
+from plucc.synth.near_side import draw_near_net
 from plucc.synth.noise import rng_for
 from plucc.synth.render import MOSTLY_HIDDEN, MOSTLY_SHOWN, Rendered, find_scene, render
-from plucc.synth.scene import BLURRY_LENGTHS, Scene, before_kick_plate, smear_lengths
+from plucc.synth.scene import BLURRY_LENGTHS, LostStick, Scene, before_kick_plate, smear_lengths
+from plucc.synth.skeleton import STICK_M
 from plucc.synth.truth import record_of
 from plucc.types import PUCK_RADIUS_M, Category, Size
 
@@ -67,7 +69,7 @@ def test_masks_cover_where_people_are(stage, size, frames):
     # a person's colours differ from the empty arena: their masked pixels change when everybody leaves
     scene, rendered = frames[Category.STANDARD]
     shot = set_up(stage, scene)
-    full = film(stage, scene, shot, with_puck=True).canvas
+    full = film(stage, scene, shot, with_puck=True).canvas.astype(int)
     empty = film(stage, scene, replace(shot, figures=(), items=()), with_puck=True).canvas
     changed = np.abs(full - empty).max(axis=2) > 4
     body = np.any([player.mask for player in rendered.players], axis=0)
@@ -79,7 +81,7 @@ def test_puck_pixels_are_where_the_label_says(frames, stage, category):
     scene, rendered = frames[category]
     plain = replace(scene, crf=None, interlaced=False, graphics=type(scene.graphics)())
     shot = set_up(stage, plain)
-    with_puck = film(stage, plain, shot, with_puck=True).canvas
+    with_puck = film(stage, plain, shot, with_puck=True).canvas.astype(int)
     without = film(stage, plain, shot, with_puck=False).canvas
     change = np.abs(with_puck - without).sum(axis=2)
     rows, columns = np.nonzero(change > 0.5)
@@ -175,6 +177,48 @@ def test_odd_and_upright_pictures_render(stage):
     for size in (Size(333, 217), Size(180, 320), Size(64, 64)):
         scene = find_scene(stage, 3, Category.ARTIFACT, size)
         assert render(stage, scene).image.shape == (size.height, size.width, 3)
+
+
+def test_pan_smears_what_stands_still(stage, frames):
+    scene, _ = frames[Category.STANDARD]
+    rough = []
+    for speed_m_s in (0.0, 14.0):
+        panned = replace(scene, aim=replace(scene.aim, velocity_m_s=(speed_m_s, 0.0)), shutter_s=1 / 60)
+        shot = set_up(stage, panned)
+        canvas = film(stage, panned, replace(shot, figures=(), items=()), with_puck=False).canvas.astype(int)
+        rough.append([np.abs(np.diff(canvas, axis=axis)).mean() for axis in (0, 1)])
+    still, moving = rough
+    assert moving[1] < 0.8 * still[1]  # along the pan
+    assert moving[1] / still[1] < moving[0] / still[0]  # and less across it
+
+
+def test_lost_stick_lies_where_the_scene_says(stage, frames):
+    scene, _ = frames[Category.STANDARD]
+    x, y = scene.aim.point_m
+    lying = replace(scene, lost_stick=LostStick((x, y), 0.8))
+    shot, bare = set_up(stage, lying), set_up(stage, replace(scene, lost_stick=None))
+    assert len(shot.items) == len(bare.items) + 1
+    layers = [item.layer for item in shot.items if all(item.depth_m != other.depth_m for other in bare.items)]
+    ends = np.array([[x, y, 0.02], [x + STICK_M * np.cos(0.8), y + STICK_M * np.sin(0.8), 0.03]])
+    for end in shot.camera.project(ends) - np.array([layers[0].left_px, layers[0].top_px]):
+        assert layers[0].coverage[int(end[1]) - 1 : int(end[1]) + 2, int(end[0]) - 1 : int(end[0]) + 2].max() > 0.3
+
+
+def test_safety_net_hangs_before_the_corners_only(stage):
+    match = replace(stage.match, arena=replace(stage.match.arena, net_density=0.25))
+    stage = replace(stage, match=match)
+    sheet, size = match.sheet, Size(640, 360)
+    target = np.array([sheet.length_m / 2 - 3.0, -sheet.width_m / 2 + 4.0, 0.0])
+    corner = Camera.look_at((0.0, -38.0, 14.0), tuple(target), 1200.0, size)
+    middle = Camera.look_at((0.0, -38.0, 14.0), (0.0, 0.0, 0.0), 1200.0, size)
+    inside = replace(corner, position_m=(0.0, -8.0, 14.0))
+    hidden = []
+    for camera in (corner, middle, inside):
+        canvas = np.full((size.height, size.width, 3), 240, np.uint8)
+        draw_near_net(stage, camera, canvas)
+        hidden.append((canvas < 238).mean())
+    assert hidden[0] > 0.02
+    assert hidden[1:] == [0, 0]
 
 
 def test_interlaced_lines_come_from_two_moments(stage, size, frames):

@@ -123,15 +123,21 @@ def panel(rng: np.random.Generator, width_px: int, height_px: int, glowing: bool
     return np.clip(image, 0, 255).astype(np.uint8)
 
 
-def stamp(image: FloatArray, mask: FloatArray, ink: Colour, corner_px: tuple[int, int], opacity: float = 1.0) -> None:
+def stamp(
+    image: FloatArray | ImageArray, mask: FloatArray, ink: Colour, corner_px: tuple[int, int], opacity: float = 1.0
+) -> None:
     """Paint a coverage mask on a picture in place; what sticks out is cut off."""
     left, top = corner_px
     rows = slice(max(top, 0), min(top + mask.shape[0], image.shape[0]))
     columns = slice(max(left, 0), min(left + mask.shape[1], image.shape[1]))
     if rows.start >= rows.stop or columns.start >= columns.stop:
         return
-    own = mask[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left, None] * opacity
-    image[rows, columns] = image[rows, columns] * (1 - own) + np.asarray(ink, np.float32) * own
+    own = mask[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left] * np.float32(opacity)
+    window = image[rows, columns]
+    ground = np.empty_like(window)
+    ground[:] = ink
+    cv2.blendLinear(ground, window, own, 1 - own, dst=ground)
+    window[:] = ground
 
 
 def _centred(mask: FloatArray, rows: int) -> FloatArray:

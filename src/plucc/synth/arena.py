@@ -5,9 +5,11 @@ from itertools import pairwise
 
 import cv2
 import numpy as np
+from cv2.typing import MatLike
 
 from plucc.rink.camera import Camera
-from plucc.synth.ice_view import map_ice, paint_ice, scratches_seen
+from plucc.synth.ice_view import map_ice, paint_ice
+from plucc.synth.layer import dim, veil
 from plucc.synth.match import Match
 from plucc.synth.noise import blotches, rng_for
 from plucc.synth.rink_texture import IceTexture, ice_texture
@@ -27,7 +29,7 @@ OFF_THE_ICE = -1.0e4  # metres; where the map says nothing is seen
 FOLD_STREAM = 203
 MIRROR_SHRINK = 4
 GLASS_LEVEL = 160.0
-TALL = 2  # the background is painted with twice the rows: its edges lie nearly level
+TALL = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +48,15 @@ class Stage:
     crowd: Texture
     benches: tuple[Texture, Texture]
     far_benches: bool
-    folds: FloatArray  # shading of cloth, about zero
+    folds: FloatArray  # shading of cloth, about one
 
 
 @dataclass(slots=True)
 class Backdrop:
     """The empty arena in one picture: colours, and how much of each pixel is ice."""
 
-    canvas: FloatArray  # (h, w, 3) float32
-    ice: FloatArray  # (h, w) float32, 0 to 1
+    canvas: ImageArray  # (h, w, 3)
+    ice: ImageArray  # (h, w), 255: all of it
 
 
 def build_stage(match: Match) -> Stage:
@@ -86,7 +88,7 @@ def build_stage(match: Match) -> Stage:
         crowd=crowd_texture(match),
         benches=(bench_texture(match, 0, bench_length, 1.3), bench_texture(match, 1, bench_length, 1.3)),
         far_benches=bool(match.number % 2),
-        folds=blotches(rng_for(*match.key, FOLD_STREAM), (256, 256), 22.0, 3),
+        folds=1 + np.float32(0.1) * blotches(rng_for(*match.key, FOLD_STREAM), (256, 256), 22.0, 3),
     )
 
 
@@ -116,25 +118,20 @@ def faces_camera(stage: Stage, camera: Camera) -> MaskArray:
 def paint_backdrop(stage: Stage, camera: Camera, px_per_m: float) -> Backdrop:
     """Return the arena without people, goals and what stands between camera and ice."""
     size = camera.size
-    tall = camera.resized(Size(size.width, size.height * TALL))
     far = faces_camera(stage, camera)
     wall = rails(stage, (0.0, 0.0), (0.0, stage.match.arena.board_height_m))
-    seen_wall = see(tall, wall, far)
-    canvas = np.full((tall.size.height, tall.size.width, 3), DARK, np.uint8)
-    ice_mask = np.zeros(canvas.shape[:2], np.uint8)
-    ice_map = map_ice(tall, _first_ice_row(seen_wall, tall))
-    paint_ice(canvas, ice_map, stage.ice)
-    ice_mask[ice_map.first_row :][ice_map.x_m > OFF_THE_ICE] = 255
-    _lay_stands(stage, camera, far, canvas, ice_mask)
-    paint_strip(canvas, wall, seen_wall, stage.boards)
-    fill_strip(ice_mask, seen_wall, 0)
-    picture = cv2.resize(canvas, (size.width, size.height), interpolation=cv2.INTER_AREA).astype(np.float32)
-    cover = cv2.resize(ice_mask, (size.width, size.height), interpolation=cv2.INTER_AREA).astype(np.float32) / 255
-    scratches = scratches_seen(ice_map, stage.ice, px_per_m, TALL)
-    _add_scratches(picture, cover, scratches, ice_map.first_row)
-    _reflect_boards(stage, camera, far, picture, cover)
-    draw_glass(stage, camera, far, picture, near=False)
-    return Backdrop(picture, cover)
+    seen_wall = see(camera, wall, far)
+    canvas = np.full((size.height, size.width, 3), DARK, np.uint8)
+    ice = np.zeros(canvas.shape[:2], np.uint8)
+    ice_map = map_ice(camera, _first_ice_row(seen_wall, camera))
+    paint_ice(canvas, ice_map, stage.ice, px_per_m)
+    ice[ice_map.first_row :] = cv2.inRange(ice_map.x_m, np.array(OFF_THE_ICE), np.array(-OFF_THE_ICE))
+    backdrop = Backdrop(canvas, ice)
+    _lay_stands(stage, camera, far, backdrop)
+    _raise_boards(stage, camera, backdrop, wall, seen_wall)
+    _reflect_boards(stage, camera, far, backdrop)
+    draw_glass(stage, camera, far, canvas, near=False)
+    return backdrop
 
 
 def _first_ice_row(seen: SeenStrip, camera: Camera) -> int:
@@ -142,8 +139,23 @@ def _first_ice_row(seen: SeenStrip, camera: Camera) -> int:
     return int(np.clip(min(rows, default=0.0) - 2, 0, camera.size.height - 32))
 
 
-def _lay_stands(stage: Stage, camera: Camera, far: MaskArray, canvas: ImageArray, ice_mask: ImageArray) -> None:
-    """Paint all that is behind the far boards; out of focus as it is, it needs no extra rows."""
+def _raise_boards(stage: Stage, camera: Camera, backdrop: Backdrop, wall: Strip, seen: SeenStrip) -> None:
+    """Paint the far boards, with twice the rows: their edges lie nearly level."""
+    width = camera.size.width
+    rows = seen.rows(camera.size.height)
+    if rows.start >= rows.stop:
+        return
+    count = rows.stop - rows.start
+    tall, tall_ice = np.repeat(backdrop.canvas[rows], TALL, axis=0), np.repeat(backdrop.ice[rows], TALL, axis=0)
+    stretched = seen.moved(-rows.start).stretched(TALL)
+    paint_strip(tall, wall, stretched, stage.boards)
+    fill_strip(tall_ice, stretched, 0)
+    backdrop.canvas[rows] = cv2.resize(tall, (width, count), interpolation=cv2.INTER_AREA)
+    backdrop.ice[rows] = cv2.resize(tall_ice, (width, count), interpolation=cv2.INTER_AREA)
+
+
+def _lay_stands(stage: Stage, camera: Camera, far: MaskArray, backdrop: Backdrop) -> None:
+    """Paint all that is behind the far boards."""
     slope = stage.match.arena.stand_slope
     top = (APRON_M + STAND_DEPTH_M, STAND_FOOT_M + STAND_DEPTH_M * slope)
     # from behind the boards on, so that no dark row peeps out at their foot
@@ -154,11 +166,10 @@ def _lay_stands(stage: Stage, camera: Camera, far: MaskArray, canvas: ImageArray
     rows = max(strip.rows(camera.size.height).stop for strip in (apron, roof, seen_crowd))
     if rows == 0:
         return
-    stands = np.full((rows, camera.size.width, 3), DARK, np.uint8)
     mask = np.zeros((rows, camera.size.width), np.uint8)
     for strip in (roof, apron, seen_crowd):
         fill_strip(mask, strip, 255)
-    paint_strip(stands, crowd, seen_crowd, stage.crowd)
+    stands = _crowd(stage, crowd, seen_crowd, mask.shape)
     if stage.match.arena.has_screens:
         low, high = (SCREEN_OFFSET_M, SCREEN_BOTTOM_M), (SCREEN_OFFSET_M, SCREEN_TOP_M)
         middle = (stage.along_m[:-1] + stage.along_m[1:]) / 2
@@ -167,10 +178,16 @@ def _lay_stands(stage: Stage, camera: Camera, far: MaskArray, canvas: ImageArray
         paint_strip(stands, screens, see(camera, screens, chosen), stage.screens)
     if stage.far_benches:
         _paint_benches(stage, camera, far, stands)
-    size = (camera.size.width, rows * TALL)
-    over = cv2.resize(mask, size, interpolation=cv2.INTER_NEAREST)
-    cv2.copyTo(cv2.resize(stands, size, interpolation=cv2.INTER_LINEAR), over, canvas[: rows * TALL])
-    ice_mask[: rows * TALL][over > 0] = 0
+    cv2.copyTo(stands, mask, backdrop.canvas[:rows])
+    cv2.subtract(backdrop.ice[:rows], mask, dst=backdrop.ice[:rows])
+
+
+def _crowd(stage: Stage, strip: Strip, seen: SeenStrip, shape: tuple[int, ...]) -> ImageArray:
+    """Return the seats and people; out of focus as they are, half as many pixels each way will do."""
+    half = np.full((-(-shape[0] // 2), -(-shape[1] // 2), 3), DARK, np.uint8)
+    paint_strip(half, strip, SeenStrip(seen.lower_px / 2, seen.upper_px / 2, seen.segments), stage.crowd)
+    whole = cv2.resize(half, (half.shape[1] * 2, half.shape[0] * 2), interpolation=cv2.INTER_LINEAR)
+    return np.ascontiguousarray(whole[: shape[0], : shape[1]])
 
 
 def _paint_benches(stage: Stage, camera: Camera, far: MaskArray, canvas: ImageArray) -> None:
@@ -185,12 +202,7 @@ def _paint_benches(stage: Stage, camera: Camera, far: MaskArray, canvas: ImageAr
         paint_strip(canvas, local, see(camera, local, here), stage.benches[team])
 
 
-def _add_scratches(picture: FloatArray, cover: FloatArray, scratches: FloatArray, first_row: int) -> None:
-    rows = slice(first_row // TALL, first_row // TALL + len(scratches))
-    picture[rows] += (scratches * cover[rows])[..., None]
-
-
-def _reflect_boards(stage: Stage, camera: Camera, far: MaskArray, picture: FloatArray, cover: FloatArray) -> None:
+def _reflect_boards(stage: Stage, camera: Camera, far: MaskArray, backdrop: Backdrop) -> None:
     """Add the boards' mirror image on the ice, stronger the flatter the camera looks."""
     small = camera.resized(
         Size(max(camera.size.width // MIRROR_SHRINK, 1), max(camera.size.height // MIRROR_SHRINK, 1))
@@ -202,15 +214,26 @@ def _reflect_boards(stage: Stage, camera: Camera, far: MaskArray, picture: Float
         return
     colours = np.zeros((small.size.height, small.size.width, 4), np.uint8)
     paint_strip(colours, mirrored, seen, stage.mirror)
-    blur = max(small.size.height * 0.012, 0.6)
-    soft = cv2.GaussianBlur(colours, (0, 0), 0.6 * blur, sigmaY=blur)
-    soft = cv2.resize(soft, (camera.size.width, camera.size.height), interpolation=cv2.INTER_LINEAR)[rows]
     flat = float(np.clip(1.3 - 2.0 * abs(np.sin(camera.tilt_rad)), 0.25, 1.3))
-    weight = soft[..., 3].astype(np.float32) * cover[rows] * np.float32(stage.match.arena.reflectivity * flat / 255)
-    picture[rows] += (soft[..., :3] - picture[rows]) * weight[..., None]
+    faint = cv2.convertScaleAbs(colours, alpha=stage.match.arena.reflectivity * flat)
+    blur = max(small.size.height * 0.012, 0.6)
+    soft, rows = _enlarged(cv2.GaussianBlur(faint, (0, 0), 0.6 * blur, sigmaY=blur), camera.size, rows)
+    ice = backdrop.ice[rows]
+    soft = np.asarray(cv2.multiply(soft, cv2.merge([ice, ice, ice, ice]), scale=1 / 255), np.uint8)
+    dim(backdrop.canvas[rows], 255 - soft[..., 3])
+    cv2.add(backdrop.canvas[rows], cv2.cvtColor(soft, cv2.COLOR_BGRA2BGR), dst=backdrop.canvas[rows])
 
 
-def draw_glass(stage: Stage, camera: Camera, wanted: MaskArray, picture: FloatArray, *, near: bool) -> None:
+def _enlarged(small: MatLike, size: Size, wanted: slice) -> tuple[ImageArray, slice]:
+    """Return those rows of a small picture that make up the wanted ones, in full size, and which ones they became."""
+    scale = size.height / len(small)
+    first, last = max(int(wanted.start / scale) - 1, 0), min(int(wanted.stop / scale) + 2, len(small))
+    rows = slice(round(first * scale), round(last * scale))
+    large = cv2.resize(small[first:last], (size.width, rows.stop - rows.start), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(large, np.uint8), rows
+
+
+def draw_glass(stage: Stage, camera: Camera, wanted: MaskArray, picture: ImageArray, *, near: bool) -> None:
     """Lay haze, panel joints and the upper edge of the glass over the picture."""
     arena = stage.match.arena
     low, high = arena.board_height_m, arena.board_height_m + arena.glass_height_m
@@ -220,17 +243,15 @@ def draw_glass(stage: Stage, camera: Camera, wanted: MaskArray, picture: FloatAr
     if rows.start >= rows.stop:
         return
     alpha = np.zeros((rows.stop - rows.start, camera.size.width), np.uint8)
-    moved = SeenStrip(seen.lower_px - [0, rows.start], seen.upper_px - [0, rows.start], seen.segments)
+    moved = seen.moved(-rows.start)
     fill_strip(alpha, moved, round(255 * arena.glass_haze * (0.5 if near else 1.0)))
     every = max(round(arena.stanchion_gap_m / POST_STEP_M), 1)
     depth = camera.depth(strip.lower_m)
+    outlines = to_fixed(moved.outlines())
+    cv2.polylines(alpha, list(outlines[:, 2:]), False, 70, 1, cv2.LINE_AA, FIXED_BITS)
     post_level = 110 if near else 150
-    for index in moved.segments:
-        ends = to_fixed(moved.upper_px[index : index + 2])
-        cv2.line(alpha, ends[0].tolist(), ends[1].tolist(), 70, 1, cv2.LINE_AA, FIXED_BITS)
+    for index, outline in zip(moved.segments, outlines, strict=True):
         if index % every == 0:
-            post = to_fixed(np.array([moved.lower_px[index], moved.upper_px[index]]))
             width = int(np.clip(round(0.045 * camera.focal_px / depth[index]), 1, 12))
-            cv2.line(alpha, post[0].tolist(), post[1].tolist(), post_level, width, cv2.LINE_AA, FIXED_BITS)
-    weight = alpha.astype(np.float32)[..., None] * np.float32(1 / 255)
-    picture[rows] += (np.float32(GLASS_LEVEL) - picture[rows]) * weight
+            cv2.line(alpha, outline[0].tolist(), outline[3].tolist(), post_level, width, cv2.LINE_AA, FIXED_BITS)
+    veil(picture[rows], alpha, GLASS_LEVEL)

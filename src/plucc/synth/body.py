@@ -6,7 +6,7 @@ import numpy as np
 
 from plucc.synth.palette import BLACK, WHITE, Colour, Kit
 from plucc.synth.raster import Capsule, Paint
-from plucc.synth.skeleton import UP, Skeleton, Stance
+from plucc.synth.skeleton import STICK_M, UP, Skeleton, Stance
 from plucc.types import FloatArray, PlayerRole
 
 STEEL: Colour = (225, 222, 220)
@@ -135,12 +135,27 @@ def stick_capsules(skeleton: Skeleton, wardrobe: Wardrobe) -> list[Capsule]:
     """Return shaft and blade; an official has none."""
     if wardrobe.role is PlayerRole.REFEREE:
         return []
-    heel, tip = skeleton.heel + 0.035 * UP, skeleton.blade_tip + 0.04 * UP
-    shaft = [Capsule(skeleton.butt, heel, 0.017, 0.016, wardrobe.shaft, "shaft")]
+    return _stick(skeleton.butt, skeleton.heel, skeleton.blade_tip, wardrobe)
+
+
+def lost_stick(position_m: tuple[float, float], heading_rad: float, wardrobe: Wardrobe) -> list[Capsule]:
+    """Return a stick that somebody dropped: it lies on the ice, its knob at the position."""
+    along = np.array([np.cos(heading_rad), np.sin(heading_rad), 0.0])
+    butt = np.array([*position_m, 0.02])
+    heel = butt + STICK_M * along - 0.02 * UP
+    return _stick(butt, heel, heel + 0.28 * np.array([-along[1], along[0], 0.0]), wardrobe)
+
+
+def _stick(butt: FloatArray, heel: FloatArray, tip: FloatArray, wardrobe: Wardrobe) -> list[Capsule]:
+    heel, tip = heel + 0.035 * UP, tip + 0.04 * UP
+    parts = [
+        Capsule(butt, heel, 0.017, 0.016, wardrobe.shaft, "shaft"),
+        Capsule(butt, butt + 0.04 * (heel - butt), 0.023, 0.021, wardrobe.blade, "knob"),
+    ]
     if wardrobe.role is PlayerRole.GOALTENDER:
-        paddle = heel + (skeleton.butt - heel) * 0.42
-        shaft.append(Capsule(paddle, heel, 0.042, 0.045, wardrobe.blade, "paddle"))
-    return [*shaft, Capsule(heel, tip, 0.021, 0.03, wardrobe.blade, "blade")]
+        paddle = heel + (butt - heel) * 0.42
+        parts.append(Capsule(paddle, heel, 0.042, 0.045, wardrobe.blade, "paddle"))
+    return [*parts, Capsule(heel, tip, 0.021, 0.03, wardrobe.blade, "blade")]
 
 
 def _trunk(s: Skeleton, w: Wardrobe, width: float) -> list[Capsule]:

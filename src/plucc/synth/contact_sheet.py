@@ -35,9 +35,12 @@ def write_sheet(out: Path, seed: int, size: Size, *, progress: Progress = silent
         for index, category in enumerate(progress(list(Category), label="rendering"))
     ]
     sheet = np.concatenate(rows, axis=0)
-    with whole_file(out) as path:
-        if not cv2.imwrite(str(path), cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 9]):
-            raise InputError(f"{out} could not be written: make room or choose another place")
+    _, encoded = cv2.imencode(out.suffix, cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    try:
+        with whole_file(out) as path:
+            path.write_bytes(encoded.tobytes())
+    except OSError as error:
+        raise InputError(f"{out} could not be written ({error.strerror}): make room or choose another place") from error
 
 
 def _row(stages: list[Stage], index: int, category: Category, size: Size) -> ImageArray:

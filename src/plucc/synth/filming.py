@@ -9,20 +9,23 @@ import numpy as np
 from plucc.rink.camera import Camera
 from plucc.rink.sheet import Goal
 from plucc.synth.arena import Stage, paint_backdrop
+from plucc.synth.body import lost_stick
 from plucc.synth.camera_work import camera_at
 from plucc.synth.goal import draw_frame, draw_netting
 from plucc.synth.layer import Layer, line_kernel
-from plucc.synth.near_side import draw_near_glass, near_layers
+from plucc.synth.near_side import draw_near_glass, draw_near_net, near_layers
 from plucc.synth.painter import Painter, PuckSight
-from plucc.synth.people import Figure, draw_figure, pose_of
+from plucc.synth.people import Figure, Look, draw_figure, pose_of
 from plucc.synth.play import PEOPLE
 from plucc.synth.puck_view import puck_point, render_puck
+from plucc.synth.raster import rasterise
 from plucc.synth.scene import Scene, smear_px
 from plucc.synth.shadows import cast_shadows, reflect
-from plucc.types import FloatArray
+from plucc.types import Box, FloatArray, Size
 
 PUCK = -1
 LONGEST_BLUR_PX = 40.0
+MARGIN_PX = 24  # half of the longest blur, and a little
 TALLEST_M, REACH_M = 2.2, 2.6  # of a person with a stick
 GOAL_REACH_M = 2.5  # from its middle to anything of it
 GOAL_HIDES_M = 8.0  # a net hides pucks no further away than this
@@ -64,19 +67,30 @@ def set_up(stage: Stage, scene: Scene, at_s: float = 0.0, before_puck: bool = Fa
     """
     camera = camera_at(scene.operator, scene.aim, scene.size, at_s)
     match = stage.match
+    pucks = _puck_items(scene, camera, at_s)
     rows = _rows_before_puck(scene, camera) if before_puck else _rows_in_picture(scene, camera)
+    look = Look(match.light, stage.folds, _window(scene.size, pucks if before_puck else []))
     figures = tuple(
-        draw_figure(camera, row, pose_of(scene.state, match.cast, row), match.wardrobes[row], match.light, stage.folds)
-        for row in rows
+        draw_figure(camera, row, pose_of(scene.state, match.cast, row), match.wardrobes[row], look) for row in rows
     )
     here, there = still_shift(scene, scene.shutter_s)
     still = line_kernel(*(there - here))
     kernels = _motion_blurs(scene)
     items = [item for figure in figures for item in _figure_items(figure, kernels[figure.row])]
-    items += _goal_items(_goals_seen(stage, scene, camera, before_puck), stage, camera, still)
-    items += _puck_items(scene, camera, at_s)
+    items += _goal_items(_goals_seen(stage, scene, camera, before_puck), camera, look, still)
+    items += _lost_items(scene, stage, camera, look, still) + pucks
     items.sort(key=lambda item: -item.depth_m)
     return Shot(camera, figures, tuple(items), still)
+
+
+def _window(size: Size, pucks: list[Item]) -> Box:
+    """Return what is to be drawn, with room for blur: around the puck if one is given, else all of the picture."""
+    if not pucks:
+        return Box(-MARGIN_PX, -MARGIN_PX, size.width + MARGIN_PX, size.height + MARGIN_PX)
+    layer = pucks[0].layer
+    rows, columns = layer.coverage.shape
+    left, top = layer.left_px - MARGIN_PX, layer.top_px - MARGIN_PX
+    return Box(left, top, layer.left_px + columns + MARGIN_PX, layer.top_px + rows + MARGIN_PX)
 
 
 def puck_shown(stage: Stage, scene: Scene) -> float:
@@ -119,7 +133,7 @@ def film(stage: Stage, scene: Scene, shot: Shot, *, with_puck: bool) -> Painter:
     cast_shadows(shot.camera, backdrop, shot.figures, stage.match.light)
     reflect(shot.camera, backdrop, shot.figures, stage.match.arena.reflectivity)
     canvas = backdrop.canvas if shot.still_blur is None else cv2.filter2D(backdrop.canvas, -1, shot.still_blur)
-    painter = Painter.on(np.asarray(canvas, np.float32))
+    painter = Painter.on(np.asarray(canvas, np.uint8))
     for item in shot.items:
         if item.owner == PUCK:
             painter.lay_puck(item.layer, shown=with_puck)
@@ -128,6 +142,7 @@ def film(stage: Stage, scene: Scene, shot: Shot, *, with_puck: bool) -> Painter:
     for layer in near_layers(stage, shot.camera):
         painter.lay(layer.blurred(shot.still_blur))
     draw_near_glass(stage, shot.camera, painter.canvas)
+    draw_near_net(stage, shot.camera, painter.canvas)
     return painter
 
 
@@ -175,15 +190,27 @@ def _goals_seen(stage: Stage, scene: Scene, camera: Camera, before_puck: bool) -
     return [goal for goal, shows in zip(goals, seen, strict=True) if shows]
 
 
-def _goal_items(goals: list[Goal], stage: Stage, camera: Camera, still: FloatArray | None) -> list[Item]:
+def _goal_items(goals: list[Goal], camera: Camera, look: Look, still: FloatArray | None) -> list[Item]:
     items = []
     for goal in goals:
         middle = np.array([[goal.x_m, 0.0, 0.6], [goal.x_m - goal.facing * 0.5, 0.0, 0.6]])
-        layers = (draw_frame(camera, goal, stage.match.light), draw_netting(camera, goal))
+        layers = (draw_frame(camera, goal, look.light, look.within), draw_netting(camera, goal, look.within))
         for depth, layer in zip(camera.depth(middle), layers, strict=True):
             if layer is not None:
                 items.append(Item(float(depth), layer.blurred(still), 0))
     return items
+
+
+def _lost_items(scene: Scene, stage: Stage, camera: Camera, look: Look, still: FloatArray | None) -> list[Item]:
+    """Return the stick that lies on the ice, if one does."""
+    if scene.lost_stick is None:
+        return []
+    spot = scene.lost_stick
+    capsules = lost_stick(spot.position_m, spot.heading_rad, stage.match.wardrobes[0])
+    patch = rasterise(camera, capsules, look.light, 2, look.within)
+    depth = camera.depth(np.array([[*spot.position_m, 0.0]]))[0]
+    # from behind anybody who stands on it
+    return [] if patch is None else [Item(float(depth) + REACH_M, patch.layer().blurred(still), 0)]
 
 
 def _puck_items(scene: Scene, camera: Camera, at_s: float) -> list[Item]:

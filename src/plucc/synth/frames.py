@@ -38,6 +38,7 @@ DEFAULT_MIX: dict[Category, float] = {
 }
 MIN_SIDE_PX, MAX_SIDE_PX = 64, 7680
 MIX_STREAM = 701
+RENDERER = 2  # raised whenever the same seed comes to give other bytes
 PICTURES, RECORDS, PLAN = "frames", "records", "plan.json"
 
 
@@ -64,7 +65,8 @@ class FramesPlan:
         """Return what must agree for an unfinished run to be continued."""
         mix = {category.value: share for category, share in self.mix}
         facts = {"seed": self.seed, "size": [self.size.width, self.size.height], "mix": mix, "count": self.count}
-        return json.dumps(facts | {"frames_per_match": self.frames_per_match, "version": version("plucc")})
+        made_by = {"version": version("plucc"), "renderer": RENDERER}
+        return json.dumps(facts | {"frames_per_match": self.frames_per_match} | made_by)
 
 
 def plan_frames(
@@ -96,8 +98,8 @@ def parse_mix(text: str) -> dict[Category, float]:
         except ValueError as error:
             known = ", ".join(Category)
             raise InputError(f"{part!r} is not a share of a category: write {known}, each as name=share") from error
-    if any(not 0 <= share < float("inf") for share in shares.values()):
-        raise InputError(f"the mix {text!r} has a share that is not a positive number: mend it")
+    if not shares or any(not 0 <= share < float("inf") for share in shares.values()):
+        raise InputError(f"the mix {text!r} must name categories with positive numbers, as standard=0.4,no-puck=0.6")
     return shares
 
 
@@ -137,6 +139,8 @@ def _open_work(work: Path, plan: FramesPlan) -> None:
                     f"{work} holds an unfinished run with other settings: "
                     f"repeat those to finish it, or remove the folder"
                 )
+            for half_written in work.glob("*/.*"):  # where the earlier run was killed
+                half_written.unlink()
         else:
             with whole_file(mark) as path:
                 path.write_text(plan.fingerprint(), encoding="utf-8")

@@ -11,14 +11,14 @@ from plucc.synth.layer import Layer
 from plucc.synth.palette import GOAL_RED, WHITE, Colour
 from plucc.synth.raster import Capsule, Light, Paint, rasterise
 from plucc.synth.strip import FIXED_BITS, to_fixed
-from plucc.types import FloatArray, ImageArray
+from plucc.types import Box, FloatArray, ImageArray
 
 BOTTLE: tuple[Colour, Colour] = ((60, 140, 60), (30, 30, 30))
 MESH_M = 0.055
-MARGIN_PX = 24.0
+CORDS: Colour = (198, 196, 194)  # white, in their own shade: greyer than the ice
 
 
-def draw_frame(camera: Camera, goal: Goal, light: Light) -> Layer | None:
+def draw_frame(camera: Camera, goal: Goal, light: Light, within: Box) -> Layer | None:
     """Return posts, crossbar, the base that runs round the back, and the goalkeeper's bottle on top."""
     paint = Paint.plain(GOAL_RED, gloss=0.25)
     white = Paint.plain(WHITE)
@@ -32,7 +32,7 @@ def draw_frame(camera: Camera, goal: Goal, light: Light) -> Layer | None:
     bottle = np.array([goal.x_m - goal.facing * 0.3, 0.15, goal.frame.height_m])
     label = Paint.banded(BOTTLE[0], ((0.2, 0.6, BOTTLE[1]),))
     capsules.append(Capsule(bottle, bottle + np.array([0.0, 0.0, 0.2]), 0.036, 0.03, label, "bottle"))
-    patch = rasterise(camera, capsules, light, 2, MARGIN_PX)
+    patch = rasterise(camera, capsules, light, 2, within)
     return None if patch is None else patch.layer()
 
 
@@ -47,7 +47,7 @@ def _base(goal: Goal) -> FloatArray:
     return np.column_stack([flat, np.full(len(flat), 0.035)])
 
 
-def draw_netting(camera: Camera, goal: Goal) -> Layer | None:
+def draw_netting(camera: Camera, goal: Goal, within: Box) -> Layer | None:
     """Return the netting over back, sides and top."""
     foot, top = goal.footprint(), goal.top()
     ground = np.column_stack([foot, np.full(4, 0.03)])
@@ -60,9 +60,8 @@ def draw_netting(camera: Camera, goal: Goal) -> Layer | None:
     corners = camera.project(np.concatenate(panels))
     if (camera.depth(np.concatenate(panels)) < 0.5).any() or not np.isfinite(corners).all():
         return None
-    low = np.maximum(np.floor(corners.min(axis=0)).astype(int) - 2, -MARGIN_PX).astype(int)
-    limit = np.array([camera.size.width, camera.size.height]) + int(MARGIN_PX)
-    high = np.minimum(np.ceil(corners.max(axis=0)).astype(int) + 3, limit)
+    low = np.maximum(np.floor(corners.min(axis=0)) - 2, (within.left, within.top)).astype(int)
+    high = np.minimum(np.ceil(corners.max(axis=0)) + 3, (within.right, within.bottom)).astype(int)
     if (high <= low).any():
         return None
     scale = camera.focal_px / float(camera.depth(np.array([[goal.x_m, 0.0, 0.6]]))[0])
@@ -72,8 +71,8 @@ def draw_netting(camera: Camera, goal: Goal) -> Layer | None:
         _draw_panel(camera, panel, low, mask, MESH_M * scale)
         through *= 1 - mask.astype(np.float32) / 255
     coverage = 1 - through
-    colour = coverage[..., None] * np.array([214, 212, 210], np.float32)
-    return Layer(int(low[0]), int(low[1]), colour, coverage)
+    colour = cv2.merge([coverage * np.float32(level) for level in CORDS])
+    return Layer(int(low[0]), int(low[1]), np.asarray(colour, np.float32), coverage)
 
 
 def _draw_panel(camera: Camera, panel: FloatArray, low: FloatArray, mask: ImageArray, cell_px: float) -> None:

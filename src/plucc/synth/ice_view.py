@@ -7,10 +7,11 @@ import numpy as np
 
 from plucc.rink.camera import Camera
 from plucc.synth.noise import SCRATCH_TILE_M, SCRATCH_TILE_PX
-from plucc.synth.rink_texture import IceTexture
+from plucc.synth.rink_texture import LEVELS, PX_PER_M, IceTexture
 from plucc.types import FloatArray, ImageArray
 
 CELL_PX = 16  # the lens is sampled this coarsely; within a cell its bend is far below a thousandth of a pixel
+BAND_PX = 48  # rows that are looked up at one size of the texture
 NOWHERE = -1.0e5
 
 
@@ -62,26 +63,44 @@ def _weight_below(camera: Camera, matrix: FloatArray) -> float:
     return float(matrix[2] @ np.array([point[0], point[1], 1.0]))
 
 
-def paint_ice(canvas: ImageArray, ice_map: IceMap, texture: IceTexture) -> None:
-    """Paint the ice on the rows that the map covers, in place; beyond the texture its edge goes on."""
-    matrix = texture.to_texture()
-    map_x = ice_map.x_m * np.float32(matrix[0, 0]) + np.float32(matrix[0, 2])
-    map_y = ice_map.y_m * np.float32(matrix[1, 1]) + np.float32(matrix[1, 2])
-    cv2.remap(
-        texture.image,
-        map_x,
-        map_y,
-        cv2.INTER_LINEAR,
-        dst=canvas[ice_map.first_row :],
-        borderMode=cv2.BORDER_REPLICATE,
-    )
+def paint_ice(canvas: ImageArray, ice_map: IceMap, texture: IceTexture, px_per_m: float) -> None:
+    """Paint the ice on the rows that the map covers, in place; beyond the texture its edge goes on.
 
-
-def scratches_seen(ice_map: IceMap, texture: IceTexture, px_per_m: float, every: int) -> FloatArray:
-    """Return the scratches under every n-th row of the map, about zero; `px_per_m` is the scale of the picture."""
+    `px_per_m` is the scale of the picture, which decides how finely scratches show.
+    """
     tile_scale = SCRATCH_TILE_PX / SCRATCH_TILE_M
     level = int(np.clip(np.round(np.log2(max(tile_scale / (0.7 * px_per_m), 1.0))), 0, len(texture.scratches) - 1))
-    tile = texture.scratches[level]
-    scale = np.float32(tile.shape[0] / SCRATCH_TILE_M)
-    x, y = ice_map.x_m[::every] * scale, ice_map.y_m[::every] * scale
-    return np.asarray(cv2.remap(tile, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_WRAP), np.float32) - 128
+    for start in range(0, len(ice_map.x_m), BAND_PX):
+        rows = slice(start, start + BAND_PX)
+        band = IceMap(ice_map.first_row + start, ice_map.x_m[rows], ice_map.y_m[rows])
+        painted = canvas[band.first_row : band.first_row + len(band.x_m)]
+        _look_up(painted, band, texture)
+        grey = _scratches(band, texture.scratches[level])
+        cv2.addWeighted(painted, 1.0, cv2.merge([grey, grey, grey]), 1.0, -128.0, dst=painted)
+
+
+def _look_up(painted: ImageArray, band: IceMap, texture: IceTexture) -> None:
+    level_x, level_y = _level(band.x_m), _level(band.y_m)
+    centre = texture.centre_px(level_x, level_y)
+    map_x = band.x_m * np.float32(PX_PER_M / 2**level_x) + np.float32(centre.x)
+    map_y = band.y_m * np.float32(PX_PER_M / 2**level_y) + np.float32(centre.y)
+    image = texture.levels[level_y][level_x]
+    cv2.remap(image, map_x, map_y, cv2.INTER_LINEAR, dst=painted, borderMode=cv2.BORDER_REPLICATE)
+
+
+def _level(place_m: FloatArray) -> int:
+    """Return how often to halve the texture along an axis so that its texels are about as large as pixels."""
+    row = len(place_m) // 2
+    down = np.abs(place_m[min(row + 1, len(place_m) - 1), :-1] - place_m[row, :-1])
+    aside = np.abs(np.diff(place_m[row]))
+    texels = float(np.median(down + aside)) * PX_PER_M
+    return int(np.clip(np.floor(np.log2(max(texels, 1.0)) + 0.4), 0, LEVELS - 1))
+
+
+def _scratches(band: IceMap, tile: ImageArray) -> ImageArray:
+    """Return the scratches under a band, 128 where there are none; the tile repeats, its side being a power of two."""
+    side = len(tile) - 1
+    scale = side / SCRATCH_TILE_M
+    whole, parts = cv2.convertMaps(band.x_m * np.float32(scale), band.y_m * np.float32(scale), cv2.CV_16SC2)
+    wrapped = np.asarray(whole, np.int16) & np.int16(side - 1)
+    return np.asarray(cv2.remap(tile, wrapped, parts, cv2.INTER_LINEAR), np.uint8)

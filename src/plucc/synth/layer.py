@@ -25,12 +25,12 @@ class Layer:
         """Return the layer under a small convolution kernel; the margin grows with it."""
         if kernel is None:
             return self
-        half = max(kernel.shape) // 2
-        border = (half, half, half, half, cv2.BORDER_CONSTANT)
+        down, aside = kernel.shape[0] // 2, kernel.shape[1] // 2
+        border = (down, down, aside, aside, cv2.BORDER_CONSTANT)
         colour = cv2.filter2D(cv2.copyMakeBorder(self.colour, *border, value=(0, 0, 0)), -1, kernel)
         coverage = cv2.filter2D(cv2.copyMakeBorder(self.coverage, *border, value=0), -1, kernel)
         return Layer(
-            self.left_px - half, self.top_px - half, np.asarray(colour, np.float32), np.asarray(coverage, np.float32)
+            self.left_px - aside, self.top_px - down, np.asarray(colour, np.float32), np.asarray(coverage, np.float32)
         )
 
 
@@ -46,13 +46,27 @@ def overlap(layer: Layer, size: Size) -> tuple[tuple[slice, slice], tuple[slice,
     return frame, own
 
 
-def lay(canvas: FloatArray | ImageArray, layer: Layer) -> None:
+def lay(canvas: ImageArray, layer: Layer) -> None:
     """Lay the layer over the canvas in place."""
     windows = overlap(layer, Size(canvas.shape[1], canvas.shape[0]))
     if windows is None:
         return
     frame, own = windows
-    canvas[frame] = canvas[frame] * (1 - layer.coverage[own])[..., None] + layer.colour[own]
+    through = 1 - layer.coverage[own]
+    blended = cv2.multiply(canvas[frame], cv2.merge([through, through, through]), dtype=cv2.CV_32F)
+    canvas[frame] = cv2.add(blended, layer.colour[own], dtype=cv2.CV_8U)
+
+
+def dim(picture: ImageArray, share: ImageArray) -> None:
+    """Multiply a picture in place by shares of 255, one for each pixel."""
+    cv2.multiply(picture, cv2.merge([share, share, share]), dst=picture, scale=1 / 255)
+
+
+def veil(picture: ImageArray, alpha: ImageArray, level: float) -> None:
+    """Lay a grey over a picture in place, `alpha` of 255 of it at each pixel."""
+    dim(picture, 255 - alpha)
+    grey = cv2.convertScaleAbs(alpha, alpha=level / 255)
+    cv2.add(picture, cv2.merge([grey, grey, grey]), dst=picture)
 
 
 def line_kernel(dx_px: float, dy_px: float) -> FloatArray | None:
@@ -63,11 +77,11 @@ def line_kernel(dx_px: float, dy_px: float) -> FloatArray | None:
     length = float(np.hypot(dx_px, dy_px))
     if length < 0.5:
         return None
-    half = int(np.ceil(length / 2)) + 1
-    kernel = np.zeros((2 * half + 1, 2 * half + 1), np.float32)
+    aside, down = int(abs(dx_px) / 2) + 1, int(abs(dy_px) / 2) + 1
+    kernel = np.zeros((2 * down + 1, 2 * aside + 1), np.float32)
     count = max(int(np.ceil(length * 3)), 3)
     steps = (np.arange(count) + 0.5) / count - 0.5
-    x, y = half + steps * dx_px, half + steps * dy_px
+    x, y = aside + steps * dx_px, down + steps * dy_px
     x0, y0 = np.floor(x).astype(int), np.floor(y).astype(int)
     fx, fy = x - x0, y - y0
     for ox, wx in ((0, 1 - fx), (1, fx)):

@@ -57,6 +57,7 @@ class Arena:
     has_screens: bool
     camera_position_m: tuple[float, float, float]
     distortion: float
+    net_density: float  # of the safety net above the glass; 0: there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,7 @@ def _sample_arena(rng: np.random.Generator, home: Kit) -> Arena:
             float(rng.uniform(10, 18)),
         ),
         distortion=float(rng.normal(-0.02, 0.05)),
+        net_density=float(max(rng.uniform(-0.08, 0.26), 0.0)),
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plucc.synth.layer import Layer, lay, overlap
-from plucc.types import Box, FloatArray, Size
+from plucc.types import Box, FloatArray, ImageArray, Size
 
 SOLID = 0.5  # a pixel belongs to whoever covers more than half of it
 
@@ -44,13 +44,13 @@ class PuckSight:
 class Painter:
     """Lays layers from far to near."""
 
-    canvas: FloatArray
+    canvas: ImageArray
     owner: NDArray[np.uint8]  # (w, h): columns first, as run lengths are counted
     puck: PuckSight | None = None
     extents: dict[int, Box] = field(default_factory=dict)
 
     @classmethod
-    def on(cls, canvas: FloatArray) -> "Painter":
+    def on(cls, canvas: ImageArray) -> "Painter":
         return cls(canvas, np.zeros((canvas.shape[1], canvas.shape[0]), np.uint8))
 
     @property

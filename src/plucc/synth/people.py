@@ -12,11 +12,10 @@ from plucc.synth.layer import Layer
 from plucc.synth.play import Action, Cast, PlayState, role_of
 from plucc.synth.raster import Capsule, Light, Patch, rasterise
 from plucc.synth.skeleton import Pose, Skeleton, Stance, build_skeleton
-from plucc.types import FloatArray, PlayerRole
+from plucc.types import Box, FloatArray, PlayerRole
 
 BODY_HEIGHT_M = 1.75
 REACH_M = 2.0
-MARGIN_PX = 24.0
 DETAIL_PX = 150.0  # bodies smaller than this do without the parts that would cover less than a pixel
 FINE_PARTS = frozenset({"holder", "neck", "ankle"})
 FALL = 0.997  # of a slow wave: somebody lies on the ice about one time in forty
@@ -125,7 +124,16 @@ def _wave(row: int, time_s: float, rate_hz: float) -> float:
     return float(np.sin(2 * np.pi * rate_hz * time_s + 2.399 * row))
 
 
-def draw_figure(camera: Camera, row: int, pose: Pose, wardrobe: Wardrobe, light: Light, folds: FloatArray) -> Figure:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What all people in a picture share: the light, the folds of their clothes, the window that is wanted (pixels)."""
+
+    light: Light
+    folds: FloatArray
+    within: Box
+
+
+def draw_figure(camera: Camera, row: int, pose: Pose, wardrobe: Wardrobe, look: Look) -> Figure:
     """Return the person painted on layers of frame resolution, not yet blurred."""
     skeleton = build_skeleton(pose)
     middle = (*pose.position_m, 0.8)
@@ -137,23 +145,23 @@ def draw_figure(camera: Camera, row: int, pose: Pose, wardrobe: Wardrobe, light:
     capsules = body_capsules(skeleton, wardrobe, pose.stance)
     if height_px < DETAIL_PX:
         capsules = [capsule for capsule in capsules if capsule.part not in FINE_PARTS]
-    patch = rasterise(camera, capsules, light, _supersampling(height_px), MARGIN_PX)
+    patch = rasterise(camera, capsules, look.light, _supersampling(height_px), look.within)
     body = None
     if patch is not None:
         if wardrobe.role is not PlayerRole.REFEREE:
             _print_number(camera, patch, capsules, skeleton, wardrobe)
-        _fold_cloth(patch, folds, row)
+        _fold_cloth(patch, look.folds, row)
         body = patch.layer()
-    stick_patch = _draw_stick(camera, skeleton, wardrobe, light, height_px)
+    stick_patch = _draw_stick(camera, skeleton, wardrobe, look, height_px)
     stick_depth = float(depths[1] / 2 + depths[2:].mean() / 2)
     return Figure(row, pose, skeleton, body, stick_patch, depth, stick_depth)
 
 
-def _draw_stick(camera: Camera, skeleton: Skeleton, wardrobe: Wardrobe, light: Light, height_px: float) -> Layer | None:
+def _draw_stick(camera: Camera, skeleton: Skeleton, wardrobe: Wardrobe, look: Look, height_px: float) -> Layer | None:
     capsules = stick_capsules(skeleton, wardrobe)
     if not capsules:
         return None
-    patch = rasterise(camera, capsules, light, _supersampling(height_px) + 1, MARGIN_PX)
+    patch = rasterise(camera, capsules, look.light, max(_supersampling(height_px), 2), look.within)
     return None if patch is None else patch.layer()
 
 
@@ -169,7 +177,7 @@ def _fold_cloth(patch: Patch, folds: FloatArray, row: int) -> None:
     scale = max(height, width) / 320
     rows = (top + np.arange(height) / max(scale, 0.5)).astype(int) % folds.shape[0]
     columns = (left + np.arange(width) / max(scale, 0.5)).astype(int) % folds.shape[1]
-    patch.light *= 1 + 0.10 * folds[rows[:, None], columns[None, :]]
+    patch.light *= folds.take(rows, axis=0).take(columns, axis=1)
 
 
 def _print_number(
@@ -193,15 +201,19 @@ def _print_number(
     quad = patch.to_patch(camera.project(corners)).astype(np.float32)
     if not np.isfinite(quad).all():
         return
+    low = np.maximum(np.floor(quad.min(axis=0)).astype(int), 0)
+    high = np.minimum(np.ceil(quad.max(axis=0)).astype(int) + 1, patch.winner.shape[::-1])
+    if (high <= low).any():
+        return
     mask = _number_mask(wardrobe.number) if sign < 0 else _crest_mask()
     source = np.array([[0, 0], [mask.shape[1], 0], [mask.shape[1], mask.shape[0]], [0, mask.shape[0]]], np.float32)
-    matrix = cv2.getPerspectiveTransform(source, quad)
-    height, width = patch.winner.shape
-    warped = cv2.warpPerspective(mask, matrix, (width, height), flags=cv2.INTER_LINEAR)
+    matrix = cv2.getPerspectiveTransform(source, quad - low.astype(np.float32))
+    size = (int(high[0] - low[0]), int(high[1] - low[1]))
+    warped = cv2.warpPerspective(mask, matrix, size, flags=cv2.INTER_LINEAR)
     trunk = np.zeros(len(capsules) + 1, bool)
     trunk[[i + 1 for i, c in enumerate(capsules) if c.part == "trunk"]] = True
-    where = (warped > 0.45) & trunk[patch.winner]
-    patch.albedo[where] = wardrobe.number_colour
+    window = (slice(low[1], high[1]), slice(low[0], high[0]))
+    patch.albedo[window][(warped > 0.45) & trunk[patch.winner[window]]] = (*wardrobe.number_colour, 255)
 
 
 def _number_mask(number: int) -> FloatArray:

@@ -14,6 +14,8 @@ from plucc.types import PUCK_RADIUS_M, Category, FloatArray, PlayerRole
 FREE_SHARE = 0.5
 FAST_M_S = 12.0
 OPEN_M = 1.3  # nobody is nearer to a puck in the open
+FLYING_SHARE = 0.15  # of pucks in the open
+NET_SHARE = 0.25  # of hidden pucks
 
 
 def sample_focus(rng: np.random.Generator, sheet: Sheet, category: Category) -> FloatArray:
@@ -41,7 +43,7 @@ def place_puck(
 ) -> PlayState:
     """Return the play with the puck where the category needs it and people close by to match."""
     if category is Category.OCCLUDED:
-        return _behind_somebody(rng, state, match, camera)
+        return (_in_the_net if rng.random() < NET_SHARE else _behind_somebody)(rng, state, match, camera)
     place = {
         Category.BLURRY: _send_off,
         Category.GOAL_LINE: _on_goal_line,
@@ -72,7 +74,22 @@ def _in_the_open(rng: np.random.Generator, state: PlayState, match: Match) -> Pl
         (float(spot[0]), float(spot[1]), REST_HEIGHT_M),
         (speed * float(np.cos(heading)), speed * float(np.sin(heading)), 0.0),
     )
+    if rng.random() < FLYING_SHARE:
+        puck = _in_the_air(rng, puck)
     return replace(state, puck=puck, action=Action.PASSED if speed > 5 else Action.LOOSE, holder=-1)
+
+
+def _in_the_air(rng: np.random.Generator, puck: PuckState) -> PuckState:
+    """Return the puck on a flat arc above the same spot, as after a lifted pass or a deflected shot."""
+    (x, y, _), (vx, vy, _) = puck.position_m, puck.velocity_m_s
+    return replace(
+        puck,
+        position_m=(x, y, float(rng.uniform(0.1, 1.6))),
+        velocity_m_s=(vx, vy, float(rng.uniform(-3, 3))),
+        tilt_rad=float(rng.normal(0, 0.6)),
+        spin_rad_s=float(rng.normal(0, 15)),
+        tilt_axis_rad=float(rng.uniform(0, 2 * np.pi)),
+    )
 
 
 def _send_off(rng: np.random.Generator, state: PlayState, match: Match) -> PlayState:
@@ -136,6 +153,14 @@ def _behind_somebody(rng: np.random.Generator, state: PlayState, match: Match, c
         (float(inside[0]), float(inside[1]), REST_HEIGHT_M), _triple(np.append(rng.normal(0, 1.0, 2), 0.0))
     )
     return replace(state, puck=puck, action=Action.LOOSE, holder=-1)
+
+
+def _in_the_net(rng: np.random.Generator, state: PlayState, match: Match, camera: Camera) -> PlayState:
+    """Put the puck into a goal or close behind one, with netting between it and the camera."""
+    goal = min(match.sheet.goals, key=lambda goal: abs(goal.x_m - state.puck.position_m[0]))
+    away = -np.sign(camera.position_m[1]) or 1.0
+    y = away * float(rng.uniform(0.1, 0.8))
+    return _drop(rng, state, match, np.array([goal.x_m - goal.facing * rng.uniform(0.15, 1.5), y, REST_HEIGHT_M]))
 
 
 def _drop(rng: np.random.Generator, state: PlayState, match: Match, spot_m: FloatArray) -> PlayState:

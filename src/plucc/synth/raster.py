@@ -12,12 +12,14 @@ import numpy as np
 from plucc.rink.camera import Camera
 from plucc.synth.layer import Layer
 from plucc.synth.palette import Colour
-from plucc.types import FloatArray, ImageArray
+from plucc.types import Box, FloatArray, ImageArray, MaskArray
 
 BAND_STEPS = 48
 MAX_PATCH_PX = 2600
 NEAREST_M = 0.3
 MIN_RADIUS_PX = 0.55  # of a supersampled pixel: a thinner capsule would fall between the samples
+LIGHT_STEPS = 128  # levels of light up to 1
+SLENDER, SLENDER_BOX = 3.0, 3000  # a box with this many times the samples of its capsule is not gone through whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Patch:
     left_px: int
     top_px: int
     supersampling: int
-    albedo: ImageArray
+    albedo: ImageArray  # (h, w, 4) BGR and 255 where there is anything
     light: FloatArray
     winner: ImageArray  # 1-based index of the capsule; 0: nothing
 
@@ -86,13 +88,14 @@ class Patch:
 
     def layer(self) -> Layer:
         """Return the picture brought to frame resolution, with its coverage."""
-        colour = np.asarray(self.albedo * self.light[..., None], np.float32)
-        np.minimum(colour, 255, out=colour)
-        coverage = (self.winner > 0).astype(np.float32)
-        size = (coverage.shape[1] // self.supersampling, coverage.shape[0] // self.supersampling)
+        light = cv2.convertScaleAbs(self.light, alpha=LIGHT_STEPS)
+        full = np.full(light.shape, LIGHT_STEPS, np.uint8)
+        lit = cv2.multiply(self.albedo, cv2.merge([light, light, light, full]), scale=1 / LIGHT_STEPS)
+        size = (light.shape[1] // self.supersampling, light.shape[0] // self.supersampling)
         if self.supersampling > 1:
-            colour = np.asarray(cv2.resize(colour, size, interpolation=cv2.INTER_AREA), np.float32)
-            coverage = np.asarray(cv2.resize(coverage, size, interpolation=cv2.INTER_AREA), np.float32)
+            lit = cv2.resize(lit, size, interpolation=cv2.INTER_AREA)
+        colour, coverage = lit[..., :3].astype(np.float32), lit[..., 3].astype(np.float32)
+        coverage *= np.float32(1 / 255)
         return Layer(self.left_px, self.top_px, colour, coverage)
 
 
@@ -102,20 +105,14 @@ class _Samples:
 
     depth_m: FloatArray
     winner: ImageArray
-    along: FloatArray  # 0 to 1 from the capsule's start to its stop
-    across: FloatArray  # -1 to 1 over the silhouette
-    facing: FloatArray  # cosine of the angle to the viewer
 
     @classmethod
     def blank(cls, shape: tuple[int, int]) -> "_Samples":
-        planes = (np.zeros(shape, np.float32) for _ in range(3))
-        return cls(np.full(shape, np.inf, np.float32), np.zeros(shape, np.uint8), *planes)
+        return cls(np.full(shape, np.inf, np.float32), np.zeros(shape, np.uint8))
 
 
-def rasterise(
-    camera: Camera, capsules: list[Capsule], light: Light, supersampling: int, margin_px: float
-) -> Patch | None:
-    """Return the capsules drawn with their depths, or None when nothing of them is near the picture."""
+def rasterise(camera: Camera, capsules: list[Capsule], light: Light, supersampling: int, within: Box) -> Patch | None:
+    """Return the capsules drawn with their depths, or None when nothing of them is within the window (in pixels)."""
     ends_m = np.array([end for c in capsules for end in (c.start_m, c.stop_m)])
     depth_m = camera.depth(ends_m)
     if depth_m.min() < NEAREST_M:
@@ -123,25 +120,25 @@ def rasterise(
     ends_px = camera.project(ends_m)
     radii_m = np.array([r for c in capsules for r in (c.start_radius_m, c.stop_radius_m)])
     radii_px = radii_m * camera.focal_px / depth_m
-    low = np.maximum(np.floor((ends_px - radii_px[:, None]).min(axis=0)) - 1, -margin_px)
+    low = np.maximum(np.floor((ends_px - radii_px[:, None]).min(axis=0)) - 1, (within.left, within.top))
     high = np.ceil((ends_px + radii_px[:, None]).max(axis=0)) + 1
-    high = np.minimum(high, np.array([camera.size.width, camera.size.height]) + margin_px)
+    high = np.minimum(high, (within.right, within.bottom))
     if not ((high - low >= 1) & (high - low <= MAX_PATCH_PX)).all():  # NaN, beyond the lens, is neither
         return None
     left, top = int(low[0]), int(low[1])
     samples = _Samples.blank((int(high[1] - top) * supersampling, int(high[0] - left) * supersampling))
     local = (ends_px - low) * supersampling
     radii = np.maximum(radii_px * supersampling, MIN_RADIUS_PX)
-    rows = np.column_stack([local, radii, depth_m, radii_m]).reshape(-1, 10).tolist()
-    for index, row in enumerate(rows):
+    rows = np.column_stack([local, radii, depth_m, radii_m]).reshape(-1, 10)
+    for index, row in enumerate(rows.tolist()):
         _draw(samples, index + 1, row)
-    albedo, shade = _shade(samples, camera, capsules, ends_m.reshape(-1, 2, 3), light)
+    albedo, shade = _shade(samples.winner, rows, capsules, light, _shade_terms(camera, ends_m.reshape(-1, 2, 3), light))
     return Patch(left, top, supersampling, albedo, shade, samples.winner)
 
 
 def _draw(samples: _Samples, index: int, row: list[float]) -> None:
     """Draw one capsule: for either end its place, radius (samples), depth and radius (metres)."""
-    ax, ay, ra, za, ma, bx, by, rb, zb, mb = row
+    ax, ay, ra, _, _, bx, by, rb, _, _ = row
     height, width = samples.winner.shape
     left, right = max(int(min(ax - ra, bx - rb)), 0), min(int(max(ax + ra, bx + rb)) + 2, width)
     top, bottom = max(int(min(ay - ra, by - rb)), 0), min(int(max(ay + ra, by + rb)) + 2, height)
@@ -149,52 +146,115 @@ def _draw(samples: _Samples, index: int, row: list[float]) -> None:
         return
     x = np.arange(left, right, dtype=np.float32)[None, :] + (0.5 - ax)
     y = np.arange(top, bottom, dtype=np.float32)[:, None] + (0.5 - ay)
+    depth, winner = samples.depth_m[top:bottom, left:right], samples.winner[top:bottom, left:right]
+    box = (right - left) * (bottom - top)
+    if box < SLENDER_BOX or box < SLENDER * (ra + rb) * (abs(bx - ax) + abs(by - ay) + ra + rb):
+        wins, surface = _surface(x, y, row)
+        wins &= surface < depth
+        np.copyto(depth, surface, where=wins)
+        np.copyto(winner, np.uint8(index), where=wins)
+        return
+    rows, columns = np.nonzero(_band(winner.shape, row, (left, top)))
+    wins, surface = _surface(x[0, columns], y[rows, 0], row)
+    wins &= surface < depth[rows, columns]
+    rows, columns = rows[wins], columns[wins]
+    depth[rows, columns] = surface[wins]
+    winner[rows, columns] = index
+
+
+def _surface(x: FloatArray, y: FloatArray, row: list[float]) -> tuple[MaskArray, FloatArray]:
+    """Return which samples, relative to the capsule's start, it covers, and its depth there.
+
+    A sample at p, with s the place along the axis d next to it, is |p - s d| from the axis; where that is less than the
+    radius r there, the surface stands out from the axis towards the viewer by the root of r² - |p - s d|².
+    """
+    ax, ay, ra, za, ma, bx, by, rb, zb, mb = row
     dx, dy = bx - ax, by - ay
     length2 = max(dx * dx + dy * dy, 1e-4)
-    along = x * (dx / length2) + y * (dy / length2)
+    dot = x * dx + y * dy
+    along = dot * (1 / length2)
     np.maximum(along, 0, out=along)
     np.minimum(along, 1, out=along)
-    inverse = 1 / (ra + (rb - ra) * along)
-    ex, ey = (x - dx * along) * inverse, (y - dy * along) * inverse
-    facing2 = 1 - ex * ex - ey * ey
-    facing = np.sqrt(np.maximum(facing2, 0))
-    depth = za + (zb - za) * along - (ma + (mb - ma) * along) * facing
-    view = (slice(top, bottom), slice(left, right))
-    wins = (facing2 > 0) & (depth < samples.depth_m[view])
-    # across is signed along (axis x towards the viewer), as the shading terms have it
-    norm = length2**-0.5
-    np.copyto(samples.across[view], ey * (dx * norm) - ex * (dy * norm), where=wins)
-    np.copyto(samples.depth_m[view], depth, where=wins)
-    np.copyto(samples.along[view], along, where=wins)
-    np.copyto(samples.facing[view], facing, where=wins)
-    samples.winner[view][wins] = index
+    bulge = along * -length2
+    bulge += dot
+    bulge += dot
+    bulge *= along
+    bulge -= x * x + y * y
+    radius = along * (rb - ra)
+    radius += ra
+    radius *= radius
+    bulge += radius
+    inside = bulge > 0
+    np.maximum(bulge, 0, out=bulge)
+    np.sqrt(bulge, out=bulge)
+    bulge *= -(ma + mb) / (ra + rb)
+    along *= zb - za
+    along += za
+    along += bulge
+    return inside, along
+
+
+def _band(shape: tuple[int, ...], row: list[float], corner: tuple[int, int]) -> ImageArray:
+    """Return where a slender capsule may be: a band along its axis a little wider than it, round at the ends."""
+    ax, ay, ra, _, _, bx, by, rb, _, _ = row
+    mask = np.zeros(shape, np.uint8)
+    first = (round(ax - corner[0] - 0.5), round(ay - corner[1] - 0.5))
+    last = (round(bx - corner[0] - 0.5), round(by - corner[1] - 0.5))
+    cv2.line(mask, first, last, 1, 2 * int(max(ra, rb)) + 5)
+    return mask
 
 
 def _shade(
-    samples: _Samples, camera: Camera, capsules: list[Capsule], ends_m: FloatArray, light: Light
+    winner: ImageArray, drawn: FloatArray, capsules: list[Capsule], light: Light, terms: FloatArray
 ) -> tuple[ImageArray, FloatArray]:
     """Return colours and light of all samples at once; most of a patch is empty, so only what was hit is computed."""
-    covered = np.flatnonzero(samples.winner)
-    owner = samples.winner.ravel()[covered].astype(np.intp) - 1
-    across, facing = samples.across.ravel()[covered], samples.facing.ravel()[covered]
-    terms = _shade_terms(camera, ends_m, light).astype(np.float32)
-    side = across * terms[owner, 0]
-    lit = light.ambient + np.maximum(facing * terms[owner, 1] + side, -0.12)
-    gloss = np.array([c.paint.gloss for c in capsules], np.float32)
+    rows, columns = np.nonzero(winner > 0)
+    hit = rows * winner.shape[1] + columns
+    owner = winner.ravel().take(hit).astype(np.intp) - 1
+    x, y = columns.astype(np.float32), rows.astype(np.float32)
+    gloss = np.array([c.paint.gloss for c in capsules])
+    table = np.column_stack([_axes(drawn), terms, gloss]).astype(np.float32).T
+    u_x, u_y, u_0, v_x, v_y, v_0, length, radius, growth, side, front, shine = table.take(owner, axis=1)
+    raw = u_x * x + u_y * y + u_0
+    along = np.minimum(np.maximum(raw, 0), 1)
+    radius += growth * along
+    across = (v_x * x + v_y * y + v_0) / radius
+    beyond = (raw - along) * length / radius
+    facing = np.sqrt(np.maximum(1 - across * across - beyond * beyond, 0))
+    side *= across
+    lit = np.maximum(facing * front + side, -0.12) + np.float32(light.ambient)
     if gloss.any():
-        shine = np.maximum(facing * 0.9 + 0.2 + side, 0)
-        lit += gloss[owner] * (shine * shine) ** 4
-    place = samples.along.ravel()[covered]
+        glance = np.maximum(facing * 0.9 + 0.2 + side, 0)
+        for _ in range(3):
+            glance *= glance
+        lit += shine * glance
     is_across = np.array([c.paint.across for c in capsules])
     if is_across.any():
-        place = np.where(is_across[owner], across * 0.5 + 0.5, place)
-    step = np.minimum((place * BAND_STEPS).astype(np.intp), BAND_STEPS - 1)
-    paints = np.stack([c.paint.steps for c in capsules])
-    albedo = np.zeros((*samples.winner.shape, 3), np.uint8)
-    shade = np.zeros(samples.winner.shape, np.float32)
-    albedo.reshape(-1, 3)[covered] = paints[owner, np.maximum(step, 0)]
-    shade.reshape(-1)[covered] = lit
-    return albedo, shade
+        along = np.where(is_across[owner], np.clip(across * 0.5 + 0.5, 0, 1), along)
+    step = np.minimum((along * BAND_STEPS).astype(np.intp), BAND_STEPS - 1)
+    paints = np.full((len(capsules), BAND_STEPS, 4), 255, np.uint8)
+    paints[..., :3] = [c.paint.steps for c in capsules]
+    albedo = np.zeros(winner.shape, np.uint32)
+    shade = np.zeros(winner.shape, np.float32)
+    albedo.ravel()[hit] = paints.view(np.uint32).ravel()[owner * BAND_STEPS + step]
+    shade.ravel()[hit] = lit
+    return albedo.view(np.uint8).reshape(*winner.shape, 4), shade
+
+
+def _axes(rows: FloatArray) -> FloatArray:
+    """Return for each capsule what gives the place of sample (column, row) relative to its axis.
+
+    Along it, from 0 to 1: u_x x + u_y y + u_0; across it, in samples: v_x x + v_y y + v_0; then the axis' length, and
+    the radius at its start and how much that grows to its stop.
+    """
+    ax, ay, ra, _, _, bx, by, rb, _, _ = rows.T
+    dx, dy = bx - ax, by - ay
+    length2 = np.maximum(dx * dx + dy * dy, 1e-4)
+    length = np.sqrt(length2)
+    ax, ay = ax - 0.5, ay - 0.5
+    # across is signed along (axis x towards the viewer), as the shading terms have it
+    u_x, u_y, v_x, v_y = dx / length2, dy / length2, -dy / length, dx / length
+    return np.stack([u_x, u_y, -u_x * ax - u_y * ay, v_x, v_y, -v_x * ax - v_y * ay, length, ra, rb - ra], axis=1)
 
 
 def _shade_terms(camera: Camera, ends_m: FloatArray, light: Light) -> FloatArray:

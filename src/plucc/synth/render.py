@@ -89,7 +89,7 @@ def render(stage: Stage, scene: Scene, *, with_puck: bool = True) -> Rendered:
     if scene.crf is not None:
         picture = through_h264([*_before(scene, picture), picture], scene.crf)
     return Rendered(
-        image=np.ascontiguousarray(picture[..., ::-1]),
+        image=np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB), np.uint8),
         puck=_puck_truth(scene, painter) if scene.has_puck else None,
         players=_player_truth(stage, shot, painter),
         camera=shot.camera,

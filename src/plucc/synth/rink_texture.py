@@ -8,34 +8,50 @@ import numpy as np
 from plucc.rink.sheet import COLOURS_RGB, Marking, Sheet
 from plucc.synth.adverts import sponsor_mask, stamp
 from plucc.synth.match import Match
-from plucc.synth.noise import blotches, rng_for, scratch_tile
+from plucc.synth.noise import blotches, darken, rng_for, scratch_tile
 from plucc.synth.palette import CIRCLE_FILLS, SPONSORS, jitter, pick
 from plucc.types import FloatArray, ImageArray, Point
 
 PX_PER_M = 40.0
 MARGIN_M = 1.0
+LEVELS = 3  # of halving along either axis
 ICE_STREAM = 301
 FLOOR = (40, 37, 36)
-MAX_FINE_PX = 12_000_000  # finer sampling of a marking than this costs more than it shows
+MAX_FINE_PX = 3_000_000  # finer sampling of a marking than this costs more than it shows
 
 
 @dataclass(frozen=True, slots=True)
 class IceTexture:
-    """The painted ice at `PX_PER_M`, and its scratches as a repeating tile at several sizes."""
+    """The painted ice, and its scratches as a repeating tile at several sizes.
 
-    image: ImageArray
+    `levels[j][i]` has its columns halved i times and its rows j times: at a flat angle the ice shrinks one way only.
+    """
+
+    levels: tuple[tuple[ImageArray, ...], ...]  # the first of the first has PX_PER_M
     scratches: tuple[ImageArray, ...]
     origin_m: Point  # the rink position of the texture's corner
 
-    def to_texture(self) -> FloatArray:
-        """Return the 3x3 matrix from metres to OpenCV sample positions (0 at the centre of the first texel)."""
-        return np.array(
-            [
-                [PX_PER_M, 0, -self.origin_m.x * PX_PER_M - 0.5],
-                [0, PX_PER_M, -self.origin_m.y * PX_PER_M - 0.5],
-                [0, 0, 1],
-            ]
-        )
+    @classmethod
+    def of(cls, image: ImageArray, tile: ImageArray, origin_m: Point) -> "IceTexture":
+        """Return the texture with all sizes made."""
+        tall = _halvings(image, LEVELS - 1, (1, 2))
+        # one more column and row than the tile has, so that samples between the last and the first find both
+        tiles = tuple(np.pad(level, ((0, 1), (0, 1)), mode="wrap") for level in _halvings(tile, 3, (2, 2)))
+        return cls(tuple(_halvings(level, LEVELS - 1, (2, 1)) for level in tall), tiles, origin_m)
+
+    def centre_px(self, level_x: int, level_y: int) -> Point:
+        """Return OpenCV's sample position (0 at the centre of the first texel) of the rink's centre."""
+        return Point(-self.origin_m.x * PX_PER_M / 2.0**level_x - 0.5, -self.origin_m.y * PX_PER_M / 2.0**level_y - 0.5)
+
+
+def _halvings(image: ImageArray, count: int, by: tuple[int, int]) -> tuple[ImageArray, ...]:
+    """Return the picture and, one after another, smaller ones; `by` divides columns and rows."""
+    made = [image]
+    for _ in range(count):
+        size = (made[-1].shape[1] // by[0], made[-1].shape[0] // by[1])
+        # at exactly half the size this is the mean of neighbours, as INTER_AREA would give, and much faster
+        made.append(np.asarray(cv2.resize(made[-1], size, interpolation=cv2.INTER_LINEAR), np.uint8))
+    return tuple(made)
 
 
 def ice_texture(match: Match) -> IceTexture:
@@ -43,31 +59,25 @@ def ice_texture(match: Match) -> IceTexture:
     rng = rng_for(*match.key, ICE_STREAM)
     sheet, arena = match.sheet, match.arena
     origin = Point(-sheet.length_m / 2 - MARGIN_M, -sheet.width_m / 2 - MARGIN_M)
-    width = int((sheet.length_m + 2 * MARGIN_M) * PX_PER_M)
-    height = int((sheet.width_m + 2 * MARGIN_M) * PX_PER_M)
-    image = np.empty((height, width, 3), np.float32)
+    whole = 2 ** (LEVELS - 1)  # every halving must come out even
+    width = int((sheet.length_m + 2 * MARGIN_M) * PX_PER_M) // whole * whole
+    height = int((sheet.width_m + 2 * MARGIN_M) * PX_PER_M) // whole * whole
+    image = np.empty((height, width, 3), np.uint8)
     image[:] = arena.ice
     canvas = _Canvas(image, origin)
     _paint_adverts(rng, canvas, sheet)
     for marking in sheet.markings:
         _paint_marking(canvas, marking, arena.line_fade)
     _scuff(rng, image, arena.wear)
-    shade = cv2.resize(
-        blotches(rng, (height // 8, width // 8), 42.0, 3), (width, height), interpolation=cv2.INTER_LINEAR
-    )
-    image *= (1 + arena.ice_unevenness * shade)[..., None]
+    shade = blotches(rng, (height // 8, width // 8), 42.0, 3)
+    darken(image, 1 + np.float32(arena.ice_unevenness) * shade)
     _darken_outside(canvas, sheet)
-    tile = scratch_tile(rng, arena.wear)
-    levels = [tile]
-    for _ in range(3):
-        half = (levels[-1].shape[1] // 2, levels[-1].shape[0] // 2)
-        levels.append(np.asarray(cv2.resize(levels[-1], half, interpolation=cv2.INTER_AREA), np.uint8))
-    return IceTexture(np.clip(image, 0, 255).astype(np.uint8), tuple(levels), origin)
+    return IceTexture.of(image, scratch_tile(rng, arena.wear), origin)
 
 
 @dataclass(frozen=True, slots=True)
 class _Canvas:
-    image: FloatArray
+    image: ImageArray
     origin_m: Point
 
     def to_px(self, points_m: FloatArray) -> FloatArray:
@@ -103,10 +113,10 @@ def _paint_marking(canvas: _Canvas, marking: Marking, fade: float) -> None:
 
 def _darken_outside(canvas: _Canvas, sheet: Sheet) -> None:
     """Paint the floor beyond the boards, which shows past the corners on the camera's side."""
-    inside = np.zeros(canvas.image.shape[:2], np.uint8)
+    height, width = canvas.image.shape[:2]
+    corners = np.array([[-1, -1], [width, -1], [width, height], [-1, height]], np.int32)
     outline = canvas.to_px(sheet.boards(0.2) * (1 + 0.2 / sheet.width_m))
-    cv2.fillPoly(inside, [np.round(outline).astype(np.int32)], 255)
-    canvas.image[inside == 0] = FLOOR
+    cv2.fillPoly(canvas.image, [corners, np.round(outline).astype(np.int32)], FLOOR)  # what lies between the two
 
 
 def _paint_adverts(rng: np.random.Generator, canvas: _Canvas, sheet: Sheet) -> None:
@@ -169,7 +179,7 @@ def _stamp_word(
     stamp(canvas.image, letters, ink, (int(place[0]), int(place[1])), opacity)
 
 
-def _scuff(rng: np.random.Generator, image: FloatArray, wear: float) -> None:
+def _scuff(rng: np.random.Generator, image: ImageArray, wear: float) -> None:
     """Add grey skate-stop patches and dark specks, smaller and fainter than a puck."""
     height, width = image.shape[:2]
     for _ in range(int(rng.integers(10, 40) * (0.3 + wear))):

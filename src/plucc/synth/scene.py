@@ -12,7 +12,7 @@ from plucc.synth.match import Match
 from plucc.synth.noise import rng_for
 from plucc.synth.placing import place_puck, sample_focus
 from plucc.synth.play import STEP_S, PlayState, advance, start_play
-from plucc.synth.puck_flight import PuckState
+from plucc.synth.puck_flight import PuckState, nearest_inside
 from plucc.synth.puck_view import Exposure, Rubber, puck_point
 from plucc.types import PUCK_RADIUS_M, Category, Point, Size
 
@@ -22,7 +22,17 @@ GEOMETRY_TRIES = 40
 BLURRY_LENGTHS = 1.5  # a puck smeared over this many of its own widths counts as blurry
 FIELD_S = 0.02
 STANDS_EVERY, NEAR_RAIL = 12, 0.86  # the near rail is lower in the picture than this, but for every twelfth frame
+PAN_SHARE, PAN_M_S, FASTEST_PAN_M_S = 0.25, 6.0, 16.0
+LOST_SHARE = 0.04  # of frames with a stick on the ice
 CLEAR_M, LOW_M = 3.0, 4.0  # a camera lower than this has nobody nearer than that
+
+
+@dataclass(frozen=True, slots=True)
+class LostStick:
+    """A stick on the ice: where its knob is and which way it points."""
+
+    position_m: tuple[float, float]
+    heading_rad: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,7 @@ class Scene:
     predicted: bool  # whether the codec predicts this picture from the one before
     quality: int
     rubber: Rubber = field(default_factory=Rubber)
+    lost_stick: LostStick | None = None
 
     @property
     def camera(self) -> Camera:
@@ -104,10 +115,12 @@ def _draw_scene(match: Match, key: tuple[int, ...], category: Category, size: Si
         aim = follow(aim, np.asarray(state.puck.position_m[:2]), operator, STEP_S)
     shutter = float(np.exp(rng.uniform(np.log(1 / 400), np.log(1 / 60))))
     if category is Category.BLURRY:
-        shutter = float(rng.uniform(1 / 250, 1 / 60))
+        shutter = float(np.exp(rng.uniform(np.log(1 / 250), np.log(1 / 45))))
     camera = camera_at(operator, aim, size)
     state = place_puck(rng, state, match, camera, category)
     aim = _re_aim(rng, aim, state, category)
+    if rng.random() < PAN_SHARE:
+        aim, shutter = _pan(rng, aim, state), float(rng.uniform(1 / 160, 1 / 50))
     has_puck, aim = _hide(rng, aim, match, category)
     return Scene(
         key=key,
@@ -124,8 +137,30 @@ def _draw_scene(match: Match, key: tuple[int, ...], category: Category, size: Si
         crf=_sample_crf(rng, match, category),
         predicted=bool(rng.random() < 0.5),
         quality=int(rng.integers(82, 96)),
-        rubber=Rubber(face=float(rng.uniform(32, 120)), rim=float(rng.uniform(16, 75))),
+        rubber=_sample_rubber(rng),
+        lost_stick=_sample_lost_stick(rng, state, match) if rng.random() < LOST_SHARE else None,
     )
+
+
+def _pan(rng: np.random.Generator, aim: Aim, state: PlayState) -> Aim:
+    """Return the aim in a quick pan, about as fast as the puck if that moves: all that stands still is smeared."""
+    velocity = rng.uniform(0.5, 1.15) * np.asarray(state.puck.velocity_m_s[:2])
+    if state.puck.speed_m_s < PAN_M_S / 2:
+        velocity = np.array([rng.normal(0, PAN_M_S), 0.0])
+    speed = float(np.hypot(*velocity))
+    velocity = velocity * min(1.0, FASTEST_PAN_M_S / max(speed, 1e-6))
+    return replace(aim, velocity_m_s=(float(velocity[0]), float(velocity[1])))
+
+
+def _sample_rubber(rng: np.random.Generator) -> Rubber:
+    if rng.random() < 0.12:  # snow all over it
+        return Rubber(face=float(rng.uniform(120, 175)), rim=float(rng.uniform(60, 115)))
+    return Rubber(face=float(rng.uniform(32, 120)), rim=float(rng.uniform(16, 75)))
+
+
+def _sample_lost_stick(rng: np.random.Generator, state: PlayState, match: Match) -> LostStick:
+    spot, _ = nearest_inside(np.asarray(state.puck.position_m[:2]) + rng.normal(0, 4.5, 2), match.sheet, 1.0)
+    return LostStick((float(spot[0]), float(spot[1])), float(rng.uniform(0, 2 * np.pi)))
 
 
 def _re_aim(rng: np.random.Generator, aim: Aim, state: PlayState, category: Category) -> Aim:

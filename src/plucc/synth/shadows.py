@@ -7,7 +7,7 @@ import numpy as np
 
 from plucc.rink.camera import Camera
 from plucc.synth.arena import Backdrop
-from plucc.synth.layer import Layer, overlap
+from plucc.synth.layer import Layer, dim, lay, overlap
 from plucc.synth.people import Figure
 from plucc.synth.raster import Light
 from plucc.synth.strip import FIXED_BITS, to_fixed
@@ -33,10 +33,9 @@ def cast_shadows(camera: Camera, backdrop: Backdrop, figures: tuple[Figure, ...]
     scale = camera.focal_px / max(float(np.mean([f.body_depth_m for f in figures])), 1.0) / SHRINK
     firm_blur = cv2.GaussianBlur(firm, (0, 0), max(0.06 * scale, 0.6))
     soft_blur = cv2.GaussianBlur(soft, (0, 0), max(0.22 * scale, 1.0))
-    shade = firm_blur.astype(np.float32) * (0.34 / 255) + soft_blur.astype(np.float32) * (0.24 / 255)
-    rows = slice(int(np.argmax(backdrop.ice.any(axis=1))), height)
-    shade = cv2.resize(shade, (width, height), interpolation=cv2.INTER_LINEAR)[rows] * backdrop.ice[rows]
-    backdrop.canvas[rows] *= (1 - shade)[..., None]
+    shade = cv2.addWeighted(firm_blur, 0.34, soft_blur, 0.24, 0)
+    shade = cv2.resize(shade, (width, height), interpolation=cv2.INTER_LINEAR)
+    dim(backdrop.canvas, np.asarray(255 - cv2.multiply(shade, backdrop.ice, scale=1 / 255), np.uint8))
 
 
 def _blobs(camera: Camera, mask: ImageArray, centres_m: Sequence[FloatArray], radius_m: float, level: int) -> None:
@@ -68,19 +67,16 @@ def reflect(camera: Camera, backdrop: Backdrop, figures: tuple[Figure, ...], ref
         if windows is None:
             continue
         frame, own = windows
-        weight = mirrored.coverage[own] * backdrop.ice[frame]
-        colour = mirrored.colour[own] * backdrop.ice[frame][..., None]
-        backdrop.canvas[frame] = backdrop.canvas[frame] * (1 - weight)[..., None] + colour
+        ice = backdrop.ice[frame].astype(np.float32) * np.float32(1 / 255)
+        coverage, colour = mirrored.coverage[own] * ice, cv2.multiply(mirrored.colour[own], cv2.merge([ice, ice, ice]))
+        lay(backdrop.canvas, Layer(frame[1].start, frame[0].start, np.asarray(colour, np.float32), coverage))
 
 
 def _mirror(layer: Layer, feet_px: int, strength: float) -> Layer:
     rows = layer.coverage.shape[0]
     fade = strength * np.linspace(1.0, 0.1, rows, dtype=np.float32)[:, None]
-    colour, coverage = layer.colour[::-1] * fade[..., None], layer.coverage[::-1] * fade
+    picture = cv2.merge([*cv2.split(layer.colour), layer.coverage])[::-1] * fade[..., None]
     blur = max(rows * 0.02, 0.6)
-    return Layer(
-        layer.left_px,
-        2 * feet_px - layer.bottom_px,
-        np.asarray(cv2.GaussianBlur(colour, (0, 0), 0.5 * blur, sigmaY=blur), np.float32),
-        np.asarray(cv2.GaussianBlur(coverage, (0, 0), 0.5 * blur, sigmaY=blur), np.float32),
-    )
+    soft = np.asarray(cv2.GaussianBlur(picture, (0, 0), 0.5 * blur, sigmaY=blur), np.float32)
+    top = 2 * feet_px - layer.bottom_px
+    return Layer(layer.left_px, top, np.ascontiguousarray(soft[..., :3]), np.ascontiguousarray(soft[..., 3]))

@@ -1,11 +1,14 @@
 """What is painted around the ice: boards with adverts, screens behind the glass, benches, the crowd."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import cv2
 import numpy as np
 
 from plucc.synth.adverts import panel
 from plucc.synth.match import Match
-from plucc.synth.noise import blotches, rng_for
+from plucc.synth.noise import blotches, darken, rng_for
 from plucc.synth.palette import SKIN, SPONSORS, Colour, jitter, pick
 from plucc.synth.strip import Texture
 from plucc.types import FloatArray, ImageArray
@@ -56,7 +59,8 @@ def board_texture(match: Match, length_m: float) -> Texture:
     image[height - kick :] = arena.kick
     image[height - kick - 1 : height - kick + 1] = np.asarray(arena.kick) * 0.8
     image[height - 2 :] = arena.ice  # snow that gathers at the foot
-    return Texture.of(_weather(rng, image, kick), BOARD_PX_PER_M)
+    _weather(rng, image, kick)
+    return Texture.of(image, BOARD_PX_PER_M)
 
 
 def _mark_boards(rng: np.random.Generator, image: ImageArray, free: slice) -> None:
@@ -77,12 +81,11 @@ def _mark_boards(rng: np.random.Generator, image: ImageArray, free: slice) -> No
         cv2.ellipse(image, centre, (int(rng.integers(2, 6)), 2), 0, 0, 360, (40, 70, 80), -1, cv2.LINE_AA)
 
 
-def _weather(rng: np.random.Generator, image: ImageArray, kick_px: int) -> ImageArray:
+def _weather(rng: np.random.Generator, image: ImageArray, kick_px: int) -> None:
+    """Shade the boards unevenly in place, and the kick plate darker to its foot."""
     height, width = image.shape[:2]
-    field = blotches(rng, (max(height // 8, 4), width // 8), 30.0, 2)
-    shade = 1 + 0.035 * cv2.resize(field, (width, height), interpolation=cv2.INTER_LINEAR)
-    shade[height - kick_px :] *= np.linspace(1.06, 0.9, kick_px, dtype=np.float32)[:, None]
-    return np.clip(image * shade[..., None], 0, 255).astype(np.uint8)
+    darken(image, 1 + np.float32(0.035) * blotches(rng, (max(height // 8, 4), width // 8), 30.0, 2))
+    darken(image[height - kick_px :], np.linspace(1.06, 0.9, kick_px, dtype=np.float32)[:, None])
 
 
 def screen_texture(match: Match, length_m: float, height_m: float) -> tuple[Texture, list[tuple[float, float]]]:
@@ -119,10 +122,9 @@ def crowd_texture(match: Match) -> Texture:
     for row in reversed(range(rows)):
         _seat_row(rng, image, row, seat, tints, match.arena.crowd_fill)
     _stairs(rng, image)
-    lit = image.astype(np.float32) * match.arena.crowd_light
     rough = 1 + 0.15 * blotches(rng, (height, width), 240.0, 2) + 0.16 * blotches(rng, (height, width), 7.0, 2)
-    lit *= np.maximum(rough, 0.2)[..., None]
-    return Texture.of(np.clip(cv2.GaussianBlur(lit, (0, 0), 0.7), 0, 255).astype(np.uint8), CROWD_PX_PER_M)
+    darken(image, np.float32(match.arena.crowd_light) * np.maximum(rough, 0.2))
+    return Texture.of(np.asarray(cv2.GaussianBlur(image, (0, 0), 0.7), np.uint8), CROWD_PX_PER_M)
 
 
 def _seat_row(
@@ -133,50 +135,81 @@ def _seat_row(
     y = image.shape[0] - row * ROW_M * scale
     columns = int(CROWD_TILE_M / SEAT_M)
     taken = rng.random(columns) < fill
+    people = iter(_sample_spectators(rng, int(taken.sum()), tints))
     wobble = rng.normal(0, 0.07, (columns, 2)) * scale
     back = tuple(int(c * 0.75) for c in seat)
     for column in range(columns):
         x = (column + 0.5) * SEAT_M * scale
         if taken[column]:
-            _spectator(rng, image, (x + wobble[column, 0], y - 1.05 * scale + wobble[column, 1]), tints)
+            _draw_spectator(image, (x + wobble[column, 0], y - 1.05 * scale + wobble[column, 1]), next(people))
             continue
         low, high = (int(x - 0.19 * scale), int(y - 0.62 * scale)), (int(x + 0.19 * scale), int(y))
         cv2.rectangle(image, low, high, back, -1)
         cv2.ellipse(image, (int(x), low[1]), (int(0.19 * scale), int(0.09 * scale)), 0, 0, 360, seat, -1, cv2.LINE_AA)
 
 
-def _spectator(rng: np.random.Generator, image: ImageArray, top_px: tuple[float, float], tints: list[Colour]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Spectator:
+    """Somebody who sits: colours, how they lean (degrees; metres for the head), and what they hold before them."""
+
+    cloth: list[float]
+    skin: list[float]
+    hair: list[float]
+    tilts: list[float]
+    lean_m: float
+    holds: list[tuple[float, float, float, float, list[float]]]  # x, y, half width in metres; turn; colour
+
+
+def _sample_spectators(rng: np.random.Generator, count: int, tints: list[Colour]) -> list[_Spectator]:
+    """Return people; drawn all at once, as one draw of many numbers costs little more than one of one."""
+    shade, mute = rng.uniform(0.35, 1.05, (count, 1)), rng.uniform(0.2, 0.75, (count, 1))
+    tint = _dyed(rng, tints, count, 10)
+    cloth = (shade * ((1 - mute) * tint + mute * tint.mean(axis=1, keepdims=True))).tolist()
+    skin, hair = _dyed(rng, SKIN, count, 14).tolist(), _dyed(rng, HAIR, count, 10).tolist()
+    tilts, lean = rng.normal(0, 6, (count, 2)).tolist(), rng.normal(0, 0.05, count).tolist()
+    held = rng.choice([0, 1, 2], count, p=[0.5, 0.3, 0.2]).tolist()
+    low, high = (-0.22, 0.4, 0.04, 0.0), (0.22, 0.9, 0.09, 180.0)
+    spots, bare = rng.uniform(low, high, (count, 2, 4)).tolist(), (rng.random((count, 2)) < 0.7).tolist()
+    things = _dyed(rng, SPONSORS, 2 * count, 15).reshape(count, 2, 3).tolist()
+    return [
+        _Spectator(
+            cloth[i],
+            skin[i],
+            hair[i],
+            tilts[i],
+            lean[i],
+            [(*spots[i][k], skin[i] if bare[i][k] else things[i][k]) for k in range(held[i])],
+        )
+        for i in range(count)
+    ]
+
+
+def _dyed(rng: np.random.Generator, colours: Sequence[Colour], count: int, spread: float) -> FloatArray:
+    """Return colours picked at random, each a little off."""
+    chosen = np.asarray(colours, float)[rng.integers(len(colours), size=count)]
+    return np.clip(chosen + rng.normal(0, spread, (count, 3)), 8, 246)
+
+
+def _draw_spectator(image: ImageArray, top_px: tuple[float, float], person: _Spectator) -> None:
     """Draw somebody sitting: head, shoulders, and sometimes hands, a scarf or a drink."""
     scale = CROWD_PX_PER_M
     x, y = top_px
-    shade, mute = float(rng.uniform(0.35, 1.05)), float(rng.uniform(0.2, 0.75))
-    tint = np.asarray(jitter(rng, tints[int(rng.integers(len(tints)))], 10), float)
-    tint = shade * ((1 - mute) * tint + mute * tint.mean())
-    cloth = (float(tint[0]), float(tint[1]), float(tint[2]))
-    dark = (0.55 * cloth[0], 0.55 * cloth[1], 0.55 * cloth[2])
-    skin = jitter(rng, pick(rng, SKIN), 14)
-    lean = rng.normal(0, 0.05) * scale
-    cv2.ellipse(
-        image, _at(x, y + 0.72 * scale), _axes(0.23, 0.5), float(rng.normal(0, 6)), 0, 360, dark, -1, cv2.LINE_AA
-    )
-    cv2.ellipse(
-        image, _at(x, y + 0.62 * scale), _axes(0.2, 0.37), float(rng.normal(0, 6)), 0, 360, cloth, -1, cv2.LINE_AA
-    )
-    for _ in range(int(rng.choice([0, 1, 2], p=[0.5, 0.3, 0.2]))):
-        spot = _at(x + rng.uniform(-0.22, 0.22) * scale, y + rng.uniform(0.4, 0.9) * scale)
-        colour = skin if rng.random() < 0.7 else jitter(rng, pick(rng, SPONSORS), 15)
-        cv2.ellipse(image, spot, _axes(rng.uniform(0.04, 0.09), 0.05), float(rng.uniform(0, 180)), 0, 360, colour, -1)
-    hair = jitter(rng, pick(rng, HAIR), 10)
-    cv2.ellipse(image, _at(x + lean, y + 0.17 * scale), _axes(0.1, 0.125), 0, 0, 360, skin, -1, cv2.LINE_AA)
-    cv2.ellipse(image, _at(x + lean, y + 0.1 * scale), _axes(0.105, 0.075), 0, 0, 360, hair, -1, cv2.LINE_AA)
+    dark = [0.55 * channel for channel in person.cloth]
+    _oval(image, (x, y + 0.72 * scale), (0.23, 0.5), person.tilts[0], dark)
+    _oval(image, (x, y + 0.62 * scale), (0.2, 0.37), person.tilts[1], person.cloth)
+    for aside, down, width, turn, colour in person.holds:
+        _oval(image, (x + aside * scale, y + down * scale), (width, 0.05), turn, colour)
+    head = x + person.lean_m * scale
+    _oval(image, (head, y + 0.17 * scale), (0.1, 0.125), 0.0, person.skin)
+    _oval(image, (head, y + 0.1 * scale), (0.105, 0.075), 0.0, person.hair)
 
 
-def _at(x: float, y: float) -> tuple[int, int]:
-    return round(x), round(y)
-
-
-def _axes(width_m: float, height_m: float) -> tuple[int, int]:
-    return max(round(width_m * CROWD_PX_PER_M), 1), max(round(height_m * CROWD_PX_PER_M), 1)
+def _oval(
+    image: ImageArray, centre_px: tuple[float, float], half_m: tuple[float, float], turn: float, colour: list[float]
+) -> None:
+    centre = (round(centre_px[0]), round(centre_px[1]))
+    axes = (max(round(half_m[0] * CROWD_PX_PER_M), 1), max(round(half_m[1] * CROWD_PX_PER_M), 1))
+    cv2.ellipse(image, centre, axes, turn, 0, 360, colour, -1, cv2.LINE_AA)
 
 
 def _stairs(rng: np.random.Generator, image: ImageArray) -> None:

@@ -1,6 +1,7 @@
 """Textured walls: a strip of quads between two rails in space, each warped by its own exact perspective."""
 
 from dataclasses import dataclass
+from math import hypot
 
 import cv2
 import numpy as np
@@ -10,6 +11,8 @@ from plucc.rink.camera import Camera
 from plucc.types import FloatArray, ImageArray, MaskArray
 
 NEAREST_M = 0.6
+LONGEST_STRETCH = 6  # segments
+BEND_PX = 0.12  # a stretch no more bent than this is painted as straight
 FIXED_BITS = 4
 
 
@@ -46,11 +49,22 @@ class SeenStrip:
     upper_px: FloatArray
     segments: list[int]
 
-    def outline(self, index: int) -> FloatArray:
-        """Return the corners of a segment: lower, lower next, upper next, upper."""
-        return np.array(
-            [self.lower_px[index], self.lower_px[index + 1], self.upper_px[index + 1], self.upper_px[index]]
+    def outlines(self) -> FloatArray:
+        """Return the corners of all seen segments, (n, 4, 2): lower, lower next, upper next, upper."""
+        here = np.asarray(self.segments, np.intp)
+        return np.stack(
+            [self.lower_px[here], self.lower_px[here + 1], self.upper_px[here + 1], self.upper_px[here]], axis=1
         )
+
+    def moved(self, rows: int) -> "SeenStrip":
+        """Return the same, lower in the picture by some rows."""
+        shift = np.array([0.0, rows])
+        return SeenStrip(self.lower_px + shift, self.upper_px + shift, self.segments)
+
+    def stretched(self, times: int) -> "SeenStrip":
+        """Return the same in a picture with that many times the rows."""
+        scale = np.array([1.0, times])
+        return SeenStrip(self.lower_px * scale, self.upper_px * scale, self.segments)
 
     def rows(self, height: int) -> slice:
         """Return the picture rows that the seen segments lie in."""
@@ -82,16 +96,40 @@ def see(camera: Camera, strip: Strip, wanted: MaskArray | None = None) -> SeenSt
 
 
 def paint_strip(canvas: ImageArray, strip: Strip, seen: SeenStrip, texture: Texture) -> None:
-    """Paint the texture on all seen segments, opaque, in place."""
+    """Paint the texture on all seen segments, opaque, in place; stretches that look straight are painted at once."""
+    for first, last in _stretches(seen):
+        quad = np.array([seen.lower_px[first], seen.lower_px[last], seen.upper_px[last], seen.upper_px[first]])
+        _paint_stretch(canvas, quad, (strip.along_m[first], strip.along_m[last]), texture)
+
+
+def _stretches(seen: SeenStrip) -> list[tuple[int, int]]:
+    """Return runs of segments (first and last post) between whose ends no post is off the straight line."""
+    stretches: list[tuple[int, int]] = []
     for index in seen.segments:
-        _paint_segment(canvas, strip, seen.outline(index), index, texture)
+        if stretches:
+            first, last = stretches[-1]
+            joined = last == index and index - first < LONGEST_STRETCH
+            if (
+                joined
+                and _is_straight(seen.lower_px[first : index + 2])
+                and _is_straight(seen.upper_px[first : index + 2])
+            ):
+                stretches[-1] = (first, index + 1)
+                continue
+        stretches.append((index, index + 1))
+    return stretches
+
+
+def _is_straight(posts_px: FloatArray) -> bool:
+    dx, dy = (posts_px[-1] - posts_px[0]).tolist()
+    off = (posts_px[1:-1, 0] - posts_px[0, 0]) * dy - (posts_px[1:-1, 1] - posts_px[0, 1]) * dx
+    return bool(np.abs(off).max() <= BEND_PX * max(hypot(dx, dy), 1e-6))
 
 
 def fill_strip(mask: ImageArray, seen: SeenStrip, value: int) -> None:
     """Fill the seen segments in a mask."""
-    for index in seen.segments:
-        fixed = to_fixed(seen.outline(index))
-        cv2.fillConvexPoly(mask, fixed, value, cv2.LINE_8, FIXED_BITS)
+    for outline in to_fixed(seen.outlines()):
+        cv2.fillConvexPoly(mask, outline, value, cv2.LINE_8, FIXED_BITS)
 
 
 def to_fixed(points_px: FloatArray) -> NDArray[np.int32]:
@@ -100,18 +138,17 @@ def to_fixed(points_px: FloatArray) -> NDArray[np.int32]:
     return np.asarray(np.round(clipped * (1 << FIXED_BITS)), np.int32)
 
 
-def _paint_segment(canvas: ImageArray, strip: Strip, quad: FloatArray, index: int, texture: Texture) -> None:
+def _paint_stretch(canvas: ImageArray, quad: FloatArray, along_m: tuple[float, float], texture: Texture) -> None:
     height, width = canvas.shape[:2]
     low = np.maximum(np.floor(quad.min(axis=0)).astype(int) - 1, 0)
     high = np.minimum(np.ceil(quad.max(axis=0)).astype(int) + 2, [width, height])
     if (high <= low).any():
         return
-    level = _level(quad, strip.along_m[index + 1] - strip.along_m[index], texture)
+    level = _level(quad, along_m[1] - along_m[0], texture)
     image = texture.levels[level]
     scale = texture.px_per_m / 2**level
-    piece, start = _slice(image, strip.along_m[index] * scale, strip.along_m[index + 1] * scale)
-    left = strip.along_m[index] * scale - start
-    right = strip.along_m[index + 1] * scale - start
+    piece, start = _slice(image, along_m[0] * scale, along_m[1] * scale)
+    left, right = along_m[0] * scale - start, along_m[1] * scale - start
     rows = float(image.shape[0])
     source = np.array([[left, rows], [right, rows], [right, 0], [left, 0]], np.float32) - 0.5
     target = (quad - low - 0.5).astype(np.float32)
