@@ -17,7 +17,8 @@ from rich.table import Table
 from plucc.context.cache import MaskCache
 from plucc.context.finder import PromptedFinder
 from plucc.context.image import context_image
-from plucc.context.sam2_onnx import Sam2Onnx
+from plucc.context.masks import body, grown
+from plucc.context.sam2_onnx import Sam2Onnx, box_prompts
 from plucc.context.shipped import SHIPPED_WEIGHTS, ShippedFinder, shrunk
 from plucc.data.schema import Player
 from plucc.synth.arena import build_stage
@@ -51,19 +52,28 @@ def shipped_stages(path: Path, rendered: Rendered, threads: int) -> Iterator[tup
     cache.put(key, mask)
     yield "shipped: shrink the frame", lambda: shrunk(frame, finder.facts.size)
     yield "shipped: network with shrinking", lambda: finder.logits(frame)
-    yield "shipped: frame to mask", lambda: finder(frame)
+    logits, bodies, margin_px = finder.logits(frame), finder.bodies(frame), round(finder.facts.margin_px)
+    yield "shipped: outlines from logits", lambda: finder.outlines(logits, FRAME_SIZE)
+    yield "shipped: margin around them", lambda: grown(bodies, margin_px)
+    yield "shipped: frame to mask, all of it", lambda: finder(frame)
     yield "mask to context image", lambda: context_image(frame, mask)
     yield "cache: name a frame", lambda: cache.key(frame, finder.version)
     yield "cache: read a mask", lambda: cache.get(key)
 
 
 def sam2_stages(folder: Path, rendered: Rendered, threads: int) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield SAM 2 with one box, and with the boxes of the whole frame."""
+    """Yield the stages of SAM 2 for the boxes of a whole frame, then all of it; finding the boxes comes on top."""
     segmenter = Sam2Onnx(folder, threads=threads)
     players = [Player(box_px=player.box_px) for player in rendered.players]
+    boxes = [player.box_px for player in players]
     finder = PromptedFinder(segmenter)
-    yield "SAM 2: one box", lambda: segmenter(rendered.image, [players[0].box_px])
-    yield f"SAM 2: {len(players)} boxes, frame to mask", lambda: finder(rendered.image, players)
+    features = segmenter.encode(rendered.image)
+    masks = segmenter(rendered.image, boxes)
+    prompts = box_prompts(boxes, FRAME_SIZE.width, FRAME_SIZE.height)
+    yield "SAM 2: image encoder", lambda: segmenter.encode(rendered.image)
+    yield f"SAM 2: mask decoder, {len(boxes)} boxes", lambda: segmenter.decode(features, prompts)
+    yield "SAM 2: sticks off", lambda: [body(mask, box) for mask, box in zip(masks, boxes, strict=True)]
+    yield "SAM 2: frame to mask, all of it", lambda: finder(rendered.image, players)
 
 
 def main() -> None:
@@ -76,7 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     cv2.setNumThreads(options.threads)
     stage = build_stage(sample_match(7, 0))
-    rendered = render(stage, *find_scene(stage, 1, Category.STANDARD, FRAME_SIZE))
+    rendered = render(stage, find_scene(stage, 1, Category.STANDARD, FRAME_SIZE))
     table = Table("stage, one 1280x720 frame", "median ms", "best ms", title=f"{options.threads} threads")
     for name, work in shipped_stages(options.weights, rendered, options.threads):
         median_ms, best_ms = timed(work, options.repeats)

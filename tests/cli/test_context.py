@@ -73,6 +73,7 @@ def test_a_missing_network_is_named(dataset: Path) -> None:
         (["context", ".", "--way", "guess"], "guess"),
         (["players", "train", "out.pt", "--data", "a@b"], "a@b is no source"),
         (["players", "export", "absent.pt", "out.onnx"], "absent.pt is missing"),
+        (["players", "compare", "no-such-set"], "no-such-set"),
     ],
 )
 def test_bad_input_ends_in_one_sentence(arguments: list[str], words: str) -> None:

@@ -1,5 +1,7 @@
 """What every way to find players must keep to."""
 
+import logging
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,12 +9,13 @@ import numpy as np
 import pytest
 
 from plucc.context.backends import WAYS, FinderChoice, Way, open_finder
+from plucc.context.cache import MaskCache
 from plucc.context.finder import BoxedFinder, PlayerFinder
 from plucc.context.image import ContextMaker
 from plucc.context.labels import LabelFinder
 from plucc.data.masks import encode_mask
 from plucc.data.schema import Player
-from plucc.types import Box, ImageArray, InputError, MaskArray, ModelError
+from plucc.types import Box, ImageArray, InputError, MaskArray, MissingExtraError, ModelError, ShapeError
 
 FRAME = np.random.default_rng(1).integers(0, 256, (90, 160, 3), np.uint8)
 PLAYERS = (Player(box_px=Box(20, 10, 60, 80)), Player(box_px=Box(100.5, 30, 130, 90)))
@@ -55,6 +58,25 @@ def test_grey_and_alpha_frames_are_taken(finder: PlayerFinder) -> None:
     assert maker(np.dstack([FRAME, FRAME[:, :, :1]]), PLAYERS).shape == (45, 80, 3)
 
 
+@pytest.mark.parametrize("shape", [(90, 160, 2), (90, 160, 5), (0, 160, 3), (160,)])
+def test_other_frames_are_refused_before_any_model_sees_them(finder: PlayerFinder, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ShapeError, match="expected"):
+        ContextMaker(finder)(np.zeros(shape, np.uint8), PLAYERS)
+
+
+def test_a_damaged_cache_entry_is_made_again_with_one_warning(
+    finder: PlayerFinder, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    maker = ContextMaker(finder, MaskCache(tmp_path))
+    first = maker(FRAME, PLAYERS)
+    (entry,) = tmp_path.rglob("*.mask")
+    entry.write_bytes(entry.read_bytes()[:-3])
+    with caplog.at_level(logging.WARNING, logger="plucc.context.cache"):
+        for _ in range(2):
+            np.testing.assert_array_equal(maker(FRAME, PLAYERS), first)
+    assert [record.getMessage() for record in caplog.records] == [f"{entry} was damaged; it is made again"]
+
+
 def test_versions_name_the_way(finder: PlayerFinder) -> None:
     assert finder.version
     assert finder.version.isascii()
@@ -83,6 +105,32 @@ def test_labels_are_drawn_as_they_are() -> None:
 def test_what_cannot_be_opened_says_what_to_do(choice: FinderChoice, sentence: str) -> None:
     with pytest.raises((ModelError, InputError), match=sentence):
         open_finder(choice)
+
+
+@pytest.mark.parametrize(
+    ("way", "sentence"),
+    [
+        ("sam2", "Sam2Model can read: give a folder in the hub's format"),
+        ("instances", "RfDetrForInstanceSegmentation can read: give a folder in the hub's format"),
+        ("sam2-onnx", r"no SAM 2 encoder .* point to the folder"),
+    ],
+)
+def test_a_folder_without_the_model_is_named(tmp_path: Path, way: Way, sentence: str) -> None:
+    with pytest.raises(ModelError, match=f"{tmp_path} holds no .*{sentence.removeprefix('no ')}"):
+        open_finder(FinderChoice(way, str(tmp_path), detector="labels"))
+
+
+def test_a_folder_without_the_detector_is_named(sam2_onnx_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=f"{tmp_path} holds no model that AutoModelForObjectDetection can read"):
+        open_finder(FinderChoice("sam2-onnx", str(sam2_onnx_folder), detector=str(tmp_path)))
+
+
+@pytest.mark.parametrize("missing", ["torch", "transformers"])
+@pytest.mark.parametrize("way", ["sam2", "instances"])
+def test_ways_on_torch_name_the_extra(way: Way, missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtraError, match=rf"{missing} is missing: pip install 'plucc\[train\]'"):
+        open_finder(FinderChoice(way, "anywhere"))
 
 
 def test_ways_that_need_labels_ask_for_them(sam2_onnx_folder: Path) -> None:

@@ -83,3 +83,27 @@ def score(
     out.print(f"  puck pixels that survive                       {quality.leak:7.2%}")
     if quality.ious:
         out.print(f"  IoU of the bodies with {len(quality.ious):4d} labelled masks      {quality.iou:7.3f}")
+
+
+@app.command()
+def compare(
+    dataset: Annotated[Path, typer.Argument(help="A dataset with labelled pucks.")],
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Where players come from: shipped, labels, boxes, none, sam2-onnx=FOLDER, sam2=NAME, or masks "
+            "in a .jsonl file; may be repeated. By default whatever the dataset has, shipped, and none."
+        ),
+    ] = None,
+    model: Annotated[str, typer.Option(help="The puck network: .onnx, .ckpt, or the word shipped.")] = "shipped",
+    matches: Annotated[str, typer.Option(help="Score these matches only, with commas between.")] = "",
+    every: Annotated[int, typer.Option(min=1, help="Score every n-th frame only.")] = 1,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads of the networks. Default: all cores.")] = None,
+) -> None:
+    """Say how well the puck is found with players from several sources, on the same frames."""
+    from plucc.evaluate.player_sources import compare_players
+    from plucc.evaluate.selection import Selection
+
+    chosen = Selection(matches=tuple(name.strip() for name in matches.split(",") if name.strip()), every=every)
+    report = compare_players(model, dataset, chosen, source or (), threads=threads, progress=bar)
+    out.print(report.summary(), markup=False)

@@ -37,21 +37,23 @@ class Sam2Onnx:
         if not boxes:
             return []
         height, width = frame.shape[:2]
-        features = self._encode(frame)
+        features = self.encode(frame)
         masks: list[MaskArray] = []
         for start in range(0, len(boxes), BATCH_BOXES):
-            for logits in self._decode(features, box_prompts(boxes[start : start + BATCH_BOXES], width, height)):
+            for logits in self.decode(features, box_prompts(boxes[start : start + BATCH_BOXES], width, height)):
                 full = cv2.resize(logits, (width, height), interpolation=cv2.INTER_LINEAR)
                 masks.append(np.asarray(full > 0, bool))
         return masks
 
-    def _encode(self, frame: ImageArray) -> dict[str, FloatArray]:
+    def encode(self, frame: ImageArray) -> dict[str, FloatArray]:
+        """Return the features of a frame, by the names that the decoder knows them by."""
         square = cv2.resize(frame, (SIDE_PX, SIDE_PX), interpolation=cv2.INTER_LINEAR)
         normal = (square.astype(np.float32) / 255 - MEAN) / SPREAD
         values = self._encoder.run(None, {self._encoder.get_inputs()[0].name: normal.transpose(2, 0, 1)[None]})
         return dict(zip(self._features, values, strict=True))
 
-    def _decode(self, features: dict[str, FloatArray], prompts: FloatArray) -> FloatArray:
+    def decode(self, features: dict[str, FloatArray], prompts: FloatArray) -> FloatArray:
+        """Return the most trusted mask of each prompt (n, 2, 2) as logits of low resolution."""
         count = len(prompts)
         inputs = {
             **features,

@@ -93,8 +93,12 @@ class ShippedFinder:
 
     def bodies(self, frame: ImageArray) -> MaskArray:
         """Return the players' own outlines, without the margin."""
-        logits = without_specks(self.logits(frame), self.facts.cut, self.facts.least_px)
-        full = cv2.resize(logits, (frame.shape[1], frame.shape[0]), interpolation=cv2.INTER_LINEAR)
+        return self.outlines(self.logits(frame), Size(frame.shape[1], frame.shape[0]))
+
+    def outlines(self, logits: FloatArray, size: Size) -> MaskArray:
+        """Return what the network's logits say of a frame of that size."""
+        clean = without_specks(logits, self.facts.cut, self.facts.least_px)
+        full = cv2.resize(clean, (size.width, size.height), interpolation=cv2.INTER_LINEAR)
         return np.asarray(full > self.facts.cut, np.bool_)
 
     def logits(self, frame: ImageArray) -> FloatArray:
