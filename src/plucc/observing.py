@@ -7,7 +7,7 @@ can start again at any piece and give the same answers.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import cv2
@@ -15,6 +15,7 @@ import numpy as np
 
 from plucc.context.stream import moved
 from plucc.follow import Follower
+from plucc.graphics import Graphics
 from plucc.motion import camera_motion, small_grey
 from plucc.pipeline import Stopwatch, ahead
 from plucc.rink.camera import Camera
@@ -44,7 +45,9 @@ class Registration(Protocol):
     @property
     def camera(self) -> Camera | None: ...
 
-    def locate(self, point_px: Point, pixel_sigma_px: float) -> tuple[float, float, float] | None: ...
+    def locate(
+        self, point_px: Point, pixel_sigma_px: float, speed_m_s: float | None = None
+    ) -> tuple[float, float, float] | None: ...
 
 
 class Registrar(Protocol):
@@ -195,7 +198,7 @@ class _Observer:
         self._first = start.position
         self._in_piece = 0
         self._was_plain = False
-        self._follower = Follower()
+        self._follower, self._graphics = Follower(), Graphics()
         self._time_s = float("nan")
 
     def observe(self, position: int, one: _Prepared) -> Observed:
@@ -203,7 +206,7 @@ class _Observer:
         if one.is_cut and position != self._shot_position:  # a run that starts with a cut was told its number
             self._shot, self._shot_position = self._shot + 1, position
         if begins_piece:
-            self._follower, self._in_piece = Follower(), 0
+            self._follower, self._graphics, self._in_piece = Follower(), Graphics(), 0
         seen = self._look(one, None if begins_piece else one.motion)
         registration = self._register(one, begins_piece, seen)
         step_s = one.frame.time_s - self._time_s
@@ -215,6 +218,7 @@ class _Observer:
             step_s if np.isfinite(step_s) and step_s > 0 else REFERENCE_STEP_S,
             _places(seen, registration),
         )
+        self._graphics.note(candidates)
         self._in_piece += 1
         self._time_s = one.frame.time_s
         self._was_plain = any(candidate.probability >= PLAINLY for candidate in seen.candidates)
@@ -243,13 +247,18 @@ class _Observer:
             if part is not None:
                 with self._watch.stage("network, part"):
                     seen = self._finder.look(one.frame.image, one.players, self._follower.view(part))
-                if self._follower.shows_puck(seen):
-                    self._follower.note(seen, motion)
+                if self._follower.shows_puck(self._without_graphics(seen)):
+                    self._follower.note(self._without_graphics(seen), motion)
                     return seen
         with self._watch.stage("network"):
             seen = self._finder.look(one.frame.image, one.players)
-        self._follower.note(seen, motion)
+        self._follower.note(self._without_graphics(seen), motion)
         return seen
+
+    def _without_graphics(self, seen: Observation) -> Observation:
+        """Return what is worth following: a logo that looks like a puck would hold on to it for good."""
+        kept = tuple(each for each in seen.candidates if not self._graphics.covers(each.xy_px, seen.size))
+        return replace(seen, candidates=kept)
 
     def _register(self, one: _Prepared, is_fresh: bool, seen: Observation) -> Registration | None:
         if self._looking.registrar is None:

@@ -42,6 +42,12 @@ def _shoot(stage, aim_m, frame, px_per_m=48.0):
 
 
 @pytest.fixture(scope="session")
+def shoot():
+    """Films a stage: the main camera looks at a point of the ice."""
+    return _shoot
+
+
+@pytest.fixture(scope="session")
 def stage():
     return build_stage(sample_match(seed=21, number=4))
 

@@ -37,3 +37,14 @@ def test_the_camera_that_most_frames_saw_wins():
     assert np.abs(np.array(game.prior.position_m) - true[:3]).max() < 0.5
     assert max(game.prior.position_sigma_m) < 1.0
     assert not _agree(main[0], other[0])
+
+
+def test_a_lens_that_bends_more_as_it_zooms_in_is_not_held_to_the_mean():
+    covariance = np.diag([0.3, 0.5, 0.3, 0.004, 0.03]) ** 2
+    bends = np.linspace(0.0, 0.5, 9)
+    fits = [_Fit(np.array([0.0, -24.0, 8.0, 0.0, bend]), covariance) for bend in bends]
+    prior = _together(fits, nhl(), BROADCAST).prior
+    assert prior.k1 == pytest.approx(0.25, abs=0.01)
+    assert 0.12 < prior.k1_sigma < 0.25
+    steady = _together([_Fit(fit.values * (1, 1, 1, 1, 0), covariance) for fit in fits], nhl(), BROADCAST).prior
+    assert steady.k1_sigma < 0.06

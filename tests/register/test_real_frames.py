@@ -19,7 +19,7 @@ from plucc.video import read_image
 
 FRAMES = Path(__file__).parents[3] / "shared" / "data" / "hockeyai" / "frames"
 LABELLED = json.loads(Path(__file__).with_name("labelled_circles.json").read_text())
-SHEET = iihf(29.5)
+SHEET = iihf(30.0)
 
 
 def _centre(name: str) -> Point:

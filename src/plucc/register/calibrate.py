@@ -100,14 +100,19 @@ def _agree(one: _Fit, other: _Fit) -> bool:
 
 
 def _together(fits: Sequence[_Fit], sheet: Sheet, prior: CameraPrior) -> GameCamera:
-    """Return the mean camera, frames weighted by their information; its spread is never below the floor."""
+    """Return the mean camera, frames weighted by their information.
+
+    Its spread is never below the floor, nor below what frames differ by beyond their own errors: most lenses bend
+    lines more the further they zoom in, and a mean that is held too tight would spoil the wide views.
+    """
     # the floor is added to every frame: no frame is sure of more than the camera itself holds still
     information = [np.linalg.inv(fit.covariance + np.diag(FLOOR**2)) for fit in fits]
     total = np.sum(information, axis=0)
     mean = np.linalg.solve(
         total, np.sum([info @ fit.values for info, fit in zip(information, fits, strict=True)], axis=0)
     )
-    sigma = np.sqrt(np.diag(np.linalg.inv(total)) + FLOOR**2)
+    varies = np.var([fit.values for fit in fits], axis=0) - np.mean([np.diag(fit.covariance) for fit in fits], axis=0)
+    sigma = np.sqrt(np.diag(np.linalg.inv(total)) + FLOOR**2 + np.maximum(varies, 0.0))
     x, y, z, roll, k1 = (float(value) for value in mean)
     sigma_x, sigma_y, sigma_z, sigma_roll, sigma_k1 = (float(value) for value in sigma)
     return GameCamera(

@@ -6,6 +6,7 @@ from math import sqrt
 
 import numpy as np
 
+from plucc.register.height import height_sigma_m
 from plucc.rink.camera import Camera
 from plucc.rink.homography import Homography
 from plucc.rink.pose import ground_covariance
@@ -51,12 +52,15 @@ class Registration:
             return None
         return self.plane if self.camera is None else self.camera.homography()
 
-    def locate(self, point_px: Point, pixel_sigma_px: float) -> tuple[float, float, float] | None:
+    def locate(
+        self, point_px: Point, pixel_sigma_px: float, speed_m_s: float | None = None
+    ) -> tuple[float, float, float] | None:
         """Return where a puck on the ice is that shows at a pixel, in metres, and the one-sigma radius of that.
 
         None where the frame was refused or the pixel looks past the ice. A puck in the air is nearer than where this
         puts it, by its height times the cotangent of the camera's dip: two to four metres for every metre of height.
-        A homography without a camera knows no height: there the puck is taken to be flat on the ice.
+        The radius counts how high a puck of that speed may be, as `plucc.register.height` has it, over all pucks: one
+        that is known to fly is further off. A homography without a camera knows no height, and leaves this out.
         """
         if not self.accepted:
             return None
@@ -64,7 +68,12 @@ class Registration:
         if self.camera is not None:
             place = self.camera.back_project(at_px, PUCK_HEIGHT_M)
             spread = ground_covariance(
-                self.camera, at_px, noise, pose_covariance=self.covariance, height_m=PUCK_HEIGHT_M
+                self.camera,
+                at_px,
+                noise,
+                pose_covariance=self.covariance,
+                height_m=PUCK_HEIGHT_M,
+                height_sigma_m=height_sigma_m(speed_m_s),
             )
         elif self.plane is not None:
             place = self.plane.to_rink(at_px)

@@ -46,6 +46,16 @@ def _about_spots(sheet: Dimensions) -> Iterator[tuple[str, Point]]:
     yield "end circle| outer", Point(spot.x + radius, spot.y)
     yield "end circle| axis", Point(spot.x, spot.y - radius)
     yield "end circle| boards", Point(spot.x, spot.y + radius)
+    yield from _hash_marks(sheet)
+
+
+def _hash_marks(sheet: Dimensions) -> Iterator[tuple[str, Point]]:
+    """Yield where hash marks leave the circle: on the side of the long axis or of the boards, the inner one first."""
+    spot, off_axis = sheet.end_spot, (sheet.hash_marks.gap_m + sheet.thin_line_m) / 2
+    for where, across in (("axis", -1.0), ("boards", 1.0)):
+        y = spot.y + across * sheet.hash_start_m()
+        yield f"hash mark| {where} inner", Point(spot.x - off_axis, y)
+        yield f"hash mark| {where} outer", Point(spot.x + off_axis, y)
 
 
 def _about_goal(sheet: Dimensions) -> Iterator[tuple[str, Point]]:

@@ -124,9 +124,10 @@ def _ring(profile: _Profile) -> Float[np.ndarray, "n k"]:
 
 
 def _kick_plate(profile: _Profile) -> Float[np.ndarray, "n k"]:
+    # as much above the foot as below it: a longer stretch on one side would move the peak of a soft edge to the other
     none = np.zeros_like(profile.half_px)
-    yellow = profile.mean(YELLOW, none, profile.height_px)
-    return np.asarray(yellow - profile.mean(YELLOW, none - FLANK_PX, none))
+    reach = np.minimum(profile.height_px, FLANK_PX)
+    return np.asarray(profile.mean(YELLOW, none, reach) - profile.mean(YELLOW, -reach, none))
 
 
 _RESPONSES = {
