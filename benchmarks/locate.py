@@ -1,8 +1,10 @@
 """What tracking adds, what following costs, and where the time goes; rendered clips with fixed seeds.
 
-    python benchmarks/locate.py track                      24 clips: single frames against the path
-    python benchmarks/locate.py video CLIP.mp4 ...         rendered clips with records: scanning, following, live
-    python benchmarks/locate.py real DATASET --matches g0  pans and zooms over real frames: scanning, following, live
+    python benchmarks/locate.py track                    24 clips: single frames against the path
+    python benchmarks/locate.py clips --real DATASET     20 rendered clips, and pans over real frames: scanning against
+                                                         following, and whether confidence means what it says
+    python benchmarks/locate.py fit DATASET              the weights in plucc/trust.py, on other clips than those
+    python benchmarks/locate.py video CLIP.mp4 ...       rendered clips with records: the work of every stage
 
 `track` simulates what a detector says from the exact truth (misses, jitter, decoys on the ice, false peaks), so it
 measures the tracker alone. The others run the shipped network.
@@ -11,17 +13,17 @@ measures the tracker alone. The others run the shipped network.
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import cv2
 import numpy as np
 import typer
+from locate_clips import FIT_FIRST_FRAMES, real_clips, rendered_clips
+from locate_trust import Answer, answers_of, diagram, fit_trust, show_trust, visits_of
 from rich.console import Console
 from rich.table import Table
 
+from plucc.cli.console import bar
 from plucc.data.manifest import read_dataset
 from plucc.data.rows import Row
 from plucc.data.schema import Record
@@ -35,12 +37,14 @@ from plucc.synth.filming import puck_shown
 from plucc.synth.match import sample_match
 from plucc.synth.scene import Scene
 from plucc.track import Candidate, CandidateFrame, TrackPoint, track_live, track_shot
-from plucc.types import FloatArray, ImageArray, InputError, Point, Size, Source
-from plucc.video import VideoReader, read_image, write_video
+from plucc.trust import Trust
+from plucc.types import FloatArray, Point, Size, Source
+from plucc.video import VideoReader
 
 SEEDS = tuple(range(201, 225))
 SIZE = Size(1280, 720)
 RATE = 25
+FOLDER = Path("runs/locate")  # where clips are kept
 app = typer.Typer(add_completion=False)
 console = Console()
 
@@ -79,6 +83,13 @@ class Tally:
     @property
     def ap25(self) -> float:
         return 100 * self.hits / max(1, self.pucks)
+
+
+@app.callback(invoke_without_command=True)
+def default(context: typer.Context) -> None:
+    """Measure the tracker alone where nothing else is asked for."""
+    if context.invoked_subcommand is None:
+        track()
 
 
 @app.command()
@@ -164,6 +175,78 @@ def _motion(before: Scene | None, now: Scene, rng: np.random.Generator) -> Float
 
 
 @app.command()
+def clips(
+    real: Annotated[Path | None, typer.Option(help="Folder of a dataset with real frames to pan over.")] = None,
+    matches: Annotated[str, typer.Option(help="Its matches that were not trained on.")] = "g0,g4,g9",
+    pans: Annotated[int, typer.Option(help="How many real frames to pan over.")] = 12,
+    picture: Annotated[Path | None, typer.Option(help="Draw the reliability on rendered clips as SVG.")] = None,
+    lines: Annotated[int, typer.Option(help="Height of the rendered games.")] = 720,
+    threads: Annotated[int | None, typer.Option(help="Of the networks. Default: all cores.")] = None,
+) -> None:
+    """Compare following with scanning, and confidence with how often it comes true."""
+    finder = Locator(threads=threads)
+    sets = {"rendered": rendered_clips(FOLDER, lines, bar)}
+    if real is not None:
+        sets["real, panned"] = real_clips(FOLDER, read_dataset(real), matches.split(","), pans)
+    speed = Table("", "", "AP10", "AP25", "with a place", "parts", "follow - scan, AP10 (95 %)", title="following")
+    trust = Table("", "source", "rows", "confidence", "within 10 px", "calibration error", title="confidence")
+    for name, found in sets.items():
+        scanned: list[Answer] = []
+        followed: list[Answer] = []
+        for clip in found:
+            scanned += answers_of(clip, finder, follow=False)
+            followed += answers_of(clip, finder, follow=True)
+        speed.add_row(name, "scan", *_accuracy(scanned), "")
+        speed.add_row("", "follow", *_accuracy(followed), _difference(scanned, followed))
+        for label, answers in ((name, scanned), (f"{name}, followed", followed)):
+            show_trust(trust, label, answers)
+        if picture is not None and name == "rendered":
+            picture.write_text(diagram(scanned))
+    console.print(speed)
+    console.print(trust)
+
+
+def _accuracy(answers: list[Answer]) -> tuple[str, str, str, str]:
+    errors = np.array([answer.error_px for answer in answers if answer.has_puck])
+    places = sum(answer.source is not Source.ABSENT for answer in answers)
+    parts = np.mean([not answer.was_scanned for answer in answers])
+    return (
+        f"{100 * np.mean(errors <= 10):.1f}",
+        f"{100 * np.mean(errors <= 25):.1f}",
+        f"{places}/{len(answers)}",
+        f"{parts:.0%}",
+    )
+
+
+def _difference(scanned: list[Answer], followed: list[Answer]) -> str:
+    """Return how much following changes AP10, with an interval from resampling whole clips."""
+    names = sorted({answer.clip for answer in scanned})
+    sums = np.zeros((len(names), 2))
+    for one, two in zip(scanned, followed, strict=True):
+        gained = float(two.error_px <= 10) - float(one.error_px <= 10)
+        sums[names.index(one.clip)] += (gained, 1.0) if one.has_puck else (0.0, 0.0)
+    drawn = sums[np.random.default_rng(0).integers(len(names), size=(2000, len(names)))].sum(axis=1)
+    low, high = np.quantile(100 * drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
+    return f"{100 * sums[:, 0].sum() / sums[:, 1].sum():+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+@app.command()
+def fit(
+    real: Annotated[Path, typer.Argument(help="Folder of a dataset with real frames to pan over.")],
+    matches: Annotated[str, typer.Option(help="Its matches that weights were chosen by, not tested on.")] = "g0",
+    pans: Annotated[int, typer.Option(help="How many real frames to pan over.")] = 24,
+    lines: Annotated[int, typer.Option(help="Height of the rendered games.")] = 720,
+    threads: Annotated[int | None, typer.Option(help="Of the networks. Default: all cores.")] = None,
+) -> None:
+    """Fit how sure a visit is to its own frame and those around; `clips` judges the outcome on other clips."""
+    rendered = rendered_clips(FOLDER, lines, bar, FIT_FIRST_FRAMES)
+    panned = real_clips(FOLDER, read_dataset(real), matches.split(","), pans)
+    visits = visits_of((*rendered, *panned), Locator(threads=threads))
+    own, around, offset = fit_trust(visits)
+    console.print(f"{len(visits)} visits: own {own:.2f}, around {around:.2f}, offset {offset:.2f}; now {Trust()}")
+
+
+@app.command()
 def video(clips: Annotated[list[Path], typer.Argument(help="Rendered clips with their records beside them.")]) -> None:
     """Locate in rendered clips by scanning, following and live, and print accuracy and the work of every stage."""
     finder = Locator()
@@ -223,55 +306,6 @@ def _show_stages(title: str, watch: Stopwatch, frames: int, alone_s: float) -> N
     console.print(
         f"network alone {1000 * alone_s:.1f} ms; end to end at {alone_s * frames / elapsed_s:.2f} of its rate"
     )
-
-
-@app.command()
-def real(
-    folder: Annotated[Path, typer.Argument(help="Folder of a dataset.")],
-    matches: Annotated[str, typer.Option(help="Matches to take frames of, with commas between.")],
-    count: Annotated[int, typer.Option(help="How many frames to pan over.")] = 8,
-) -> None:
-    """Follow and scan in short clips made by panning and zooming over real frames."""
-    dataset, wanted = read_dataset(folder), matches.split(",")
-    records = [record for record in dataset.records if record.match in wanted and record.puck is not None]
-    if not records:
-        raise InputError(f"{folder} has no labelled puck in {matches}: name other matches")
-    finder = Locator()
-    for record in records[:: max(1, len(records) // count)][:count]:
-        views = list(_views(record))
-        with TemporaryDirectory() as scratch:
-            clip = Path(scratch) / "pan.mp4"
-            image = read_image(dataset.image_path(record))
-            write_video(clip, (_seen_from(image, view) for view in views), Fraction(RATE))
-            centre = record.puck.centre_px if record.puck else Point(0, 0)
-            _compare(
-                Path(record.image).name,
-                clip,
-                finder,
-                lambda row, at=centre, all_views=views: _moved(at, all_views[row.frame]),
-            )  # type: ignore[misc]
-
-
-def _views(record: Record) -> Iterator[FloatArray]:
-    """Yield the matrices of a slow pan and zoom that keeps the puck in the picture."""
-    centre = np.array(tuple(record.puck.centre_px)) if record.puck else np.zeros(2)
-    size = np.array([record.size.width, record.size.height], float)
-    for step in range(30):
-        zoom = 1.15 + 0.1 * np.sin(step / 8)
-        middle = np.clip(size / 2 + (centre - size / 2) * step / 60, size / 2 / zoom, size - size / 2 / zoom)
-        shift = size / 2 - zoom * middle
-        yield np.array([[zoom, 0, shift[0]], [0, zoom, shift[1]], [0, 0, 1]])
-
-
-def _seen_from(image: ImageArray, view: FloatArray) -> ImageArray:
-    half = np.array([[1.0, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
-    indexed = np.linalg.inv(half) @ view @ half
-    return np.asarray(cv2.warpPerspective(image, indexed, (image.shape[1], image.shape[0])), np.uint8)
-
-
-def _moved(point: Point, view: FloatArray) -> Point | None:
-    x, y, _ = view @ (point.x, point.y, 1.0)
-    return Point(float(x), float(y)) if 0 <= x < SIZE.width and 0 <= y < SIZE.height else None
 
 
 if __name__ == "__main__":

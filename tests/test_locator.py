@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from plucc.locator import Observation, Settings, locate
+from plucc.puck_finder import shows
 from plucc.track import Candidate
 from plucc.types import ImageArray, InputError, Point, Size, Source
 from plucc.video import Span, write_video
@@ -136,7 +137,9 @@ class FlatPlace:
     def __init__(self, accepted: bool) -> None:
         self.accepted, self.reason, self.camera = accepted, "" if accepted else "no ice", None
 
-    def locate(self, point_px: Point, pixel_sigma_px: float) -> tuple[float, float, float] | None:
+    def locate(
+        self, point_px: Point, pixel_sigma_px: float, speed_m_s: float | None = None
+    ) -> tuple[float, float, float] | None:
         return (point_px.x / 10, -point_px.y / 10, pixel_sigma_px / 10) if self.accepted else None
 
 
@@ -170,6 +173,41 @@ def test_every_picture_is_registered_on_its_own(tmp_path: Path) -> None:
     assert world.cuts == [0, 1]
     assert (rows[0].x_m, rows[0].y_m) == pytest.approx((rows[0].x_px / 10, -rows[0].y_px / 10))
     assert rows[1].x_m is None
+
+
+class ReadsPlayers:
+    """Sees the puck as a dark spot; where it shows none, it points faintly at the feet of the red player."""
+
+    def frame(self, image: ImageArray) -> Observation:
+        players = (image[..., 0] > 200) & (image[..., 1] < 60)
+        rows, columns = np.nonzero(image.max(axis=2) < 40)
+        presence, chance = (0.95, 0.95) if len(rows) > 100 else (0.2, 0.2)
+        if presence < 0.5:
+            rows, columns = np.nonzero(players)
+        place = Point(columns.mean() + 0.5, (rows.max() - 20 if presence < 0.5 else rows.mean()) + 0.5)
+        found = (Candidate(place, chance, shows(place, chance, presence, players)),)
+        heat = np.full((HEIGHT, WIDTH), 1 / (HEIGHT * WIDTH))
+        return Observation(Size(WIDTH, HEIGHT), found, presence, heat, 1, players)
+
+
+def test_a_puck_behind_a_player_is_inferred(tmp_path: Path) -> None:
+    """A player skates before a puck that glides the same way, and for five frames it is out of sight."""
+    path = tmp_path / "hidden.mp4"
+    hidden = range(8, 13)
+
+    def film() -> Iterator[ImageArray]:
+        for index in range(24):
+            image = with_puck(ice(1, 200), Point(100 + 8 * index, 200)) if index not in hidden else ice(1, 200)
+            if index in hidden:
+                x = 100 + 8 * index
+                image[120:220, x - 15 : x + 15] = (230, 20, 20)
+            yield image
+
+    write_video(path, film(), Fraction(25))
+    rows = list(locate(path, ReadsPlayers()))
+    assert [row.source for row in rows] == [Source.INFERRED if i in hidden else Source.SEEN for i in range(24)]
+    assert all(row.x_px == pytest.approx(100 + 8 * row.frame, abs=2) for row in rows)
+    assert max(rows[index].confidence for index in hidden) < rows[3].confidence
 
 
 @pytest.mark.parametrize("name", ["absent", "absent.mp4", "absent.png"])

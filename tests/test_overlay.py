@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plucc.overlay import draw_heatmap, draw_puck, draw_trail, rink_map
+from plucc.overlay import draw_heat, draw_heatmap, draw_puck, draw_trail, rink_map
 from plucc.rink.sheet import COLOURS_RGB, iihf, nhl
 from plucc.types import ImageArray, Point, Source
 
@@ -51,6 +51,16 @@ def test_heat_shows_at_the_peak_and_not_elsewhere() -> None:
     assert abs((columns.mean() + 0.5) - 401) < 1
     assert abs((rows.mean() + 0.5) - 121) < 1
     assert changed.sum() < 40
+
+
+@pytest.mark.parametrize("centre", [Point(400.0, 120.0), Point(2.0, 357.0), Point(639.5, 0.5)])
+def test_heat_leaves_what_was_found_to_be_seen(centre: Point) -> None:
+    heat = np.full((90, 160), 255, np.uint8)
+    changed = (draw_heat(FRAME, heat, centre, 8.0) != FRAME).any(axis=2)
+    rows, columns = np.mgrid[:360, :640] + 0.5
+    away = np.hypot(columns - centre.x, rows - centre.y)
+    assert not changed[away <= 8.0].any()
+    assert changed[away > 8.0].all()
 
 
 @pytest.mark.parametrize("sheet", [nhl(), iihf(26.0)], ids=lambda sheet: sheet.name)

@@ -4,12 +4,12 @@ import cv2
 import numpy as np
 import pytest
 
-from plucc.puck_finder import Locator
+from plucc.puck_finder import Locator, shows
 from plucc.sighting import Observation, View
 from plucc.synth.arena import build_stage
 from plucc.synth.clip import plan_clip, render_clip
 from plucc.synth.match import sample_match
-from plucc.types import Box, ImageArray, ShapeError, Size
+from plucc.types import Box, ImageArray, Point, ShapeError, Size
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +56,24 @@ def test_places_are_in_the_input_s_own_pixels(locator: Locator, image: ImageArra
 def test_a_picture_too_small_for_a_puck_is_a_sentence(locator: Locator) -> None:
     with pytest.raises(ShapeError, match="16x16"):
         locator.frame(np.zeros((16, 16, 3), np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("x", "probability", "presence", "expected"),
+    [
+        (300, 0.9, 0.95, True),  # plainly there, at a player's stick
+        (300, 0.9, 0.3, False),  # the frame shows no puck: the player says where it is
+        (300, 0.1, 0.95, False),  # a puck shows, but hardly here
+        (900, 0.1, 0.3, True),  # faint on open ice: nothing hides it
+        (335, 0.1, 0.3, False),  # beside a player, within reach
+        (340, 0.1, 0.3, True),
+    ],
+)
+def test_a_puck_shows_or_the_players_say_where_it_is(
+    x: float, probability: float, presence: float, expected: bool
+) -> None:
+    players = np.zeros((720, 1280), bool)
+    players[200:300, 280:320] = True
+    assert shows(Point(x, 250), probability, presence, players) is expected
+    twice = np.kron(players, np.ones((2, 2), bool))
+    assert shows(Point(2 * x, 500), probability, presence, twice) is expected

@@ -23,8 +23,8 @@ class FollowLimits:
 
     side_px: float = 384.0
     edge_px: float = 40.0
-    lock: float = 0.6
-    keep: float = 0.5
+    lock: float = 0.85
+    keep: float = 0.75
     interval: int = 12
 
 

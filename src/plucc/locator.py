@@ -1,17 +1,21 @@
 """A video, a picture or a folder of pictures -> rows: what the frames say, joined into one path for each shot."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from math import dist
 from pathlib import Path
+from typing import TypeAlias
 
 from plucc.data.rows import Row
+from plucc.graphics import Graphics, without_graphics
 from plucc.observing import Looking, Observed, Registrar, Registration, Start, observe_frames, warm_start
 from plucc.pipeline import Stopwatch
 from plucc.puck_finder import SHIPPED_MODEL, Locator, observe
 from plucc.sighting import Observation, PuckFinder, StagedFinder, WholeFrames
 from plucc.track import CandidateFrame, TrackLimits, TrackPoint, track_live, track_shot
+from plucc.trust import PICTURES
 from plucc.types import InputError, Point, Size, Source
 from plucc.video import IMAGE_SUFFIXES, Span, VideoReader, read_image
 
@@ -32,6 +36,7 @@ __all__ = [
 
 ABSENT_BELOW = 0.25  # of confidence
 LIVE_DELAY = 12  # frames
+Place: TypeAlias = tuple[float, float, float] | tuple[None, None, None]  # x_m, y_m, error_m
 _SIGMA_PX = {Source.SEEN: 2.5, Source.INFERRED: 8.0, Source.INTERPOLATED: 12.0}  # at 720 lines
 
 
@@ -109,8 +114,8 @@ def locate_pieces(
     observed = iter(looking.progress(observed, total=total, label=video.path.name))
     for group, next_start in _grouped(observed):
         with watch.stage("path"):
-            points = track_shot([one.candidates for one in group], settings.limits)
-            rows = tuple(_row(video.path.name, one, point) for one, point in zip(group, points, strict=True))
+            points = track_shot(without_graphics([one.candidates for one in group]), settings.limits)
+            rows = _rows(video.path.name, group, points)
         yield Piece(rows, tuple(group), next_start)
 
 
@@ -118,10 +123,11 @@ def locate_pictures(
     files: Iterable[Path], finder: PuckFinder, settings: Settings, registrar: Registrar | None = None
 ) -> Iterator[Row]:
     """Yield a row for every picture; each is a shot of its own, and registered on its own."""
+    limits = replace(settings.limits, trust=PICTURES)
     for index, path in enumerate(list(files)[:: settings.span.every]):
         image = read_image(path)
         seen = finder.frame(image)
-        point = track_shot([CandidateFrame(seen.size, seen.candidates)], settings.limits)[0]
+        point = track_shot([CandidateFrame(seen.size, seen.candidates)], limits)[0]
         registration = None if registrar is None else registrar.frame(image, seen.players, is_cut=True)
         x_px, y_px = (None, None) if point.xy_px is None else point.xy_px
         place = _on_rink(registration, point, seen.size)
@@ -188,23 +194,44 @@ def _live_rows(observed: Iterable[Observed], file: str, settings: Settings) -> I
 
 
 def _noted(observed: Iterable[Observed], waiting: deque[Observed]) -> Iterator[CandidateFrame]:
+    graphics = Graphics()
     for one in observed:
         waiting.append(one)
-        yield one.candidates
+        graphics.note(one.candidates)
+        yield graphics.cleared(one.candidates)
 
 
-def _row(file: str, one: Observed, point: TrackPoint) -> Row:
+def _rows(file: str, group: Sequence[Observed], points: Sequence[TrackPoint]) -> tuple[Row, ...]:
+    """Return the rows of a piece; how fast the puck goes tells how high it may be, and so how sure its place is."""
+    places = [_on_rink(one.registration, point, one.candidates.size) for one, point in zip(group, points, strict=True)]
+    speeds = _speeds_m_s(places, [one.time_s for one in group])
+    return tuple(_row(file, one, point, speed) for one, point, speed in zip(group, points, speeds, strict=True))
+
+
+def _speeds_m_s(places: Sequence[Place], times_s: Sequence[float]) -> list[float | None]:
+    """Return how fast a path goes over the ice at each of its places, from the one before to the one after."""
+    path = [
+        None if x_m is None or y_m is None else (time_s, x_m, y_m)
+        for (x_m, y_m, _), time_s in zip(places, times_s, strict=True)
+    ]
+    speeds: list[float | None] = []
+    for index in range(len(path)):
+        known = [one for one in path[max(index - 1, 0) : index + 2] if one is not None]
+        elapsed_s = known[-1][0] - known[0][0] if known else 0.0
+        speeds.append(dist(known[0][1:], known[-1][1:]) / elapsed_s if elapsed_s > 0 else None)
+    return speeds
+
+
+def _row(file: str, one: Observed, point: TrackPoint, speed_m_s: float | None = None) -> Row:
     x_px, y_px = (None, None) if point.xy_px is None else point.xy_px
-    x_m, y_m, error_m = _on_rink(one.registration, point, one.candidates.size)
+    x_m, y_m, error_m = _on_rink(one.registration, point, one.candidates.size, speed_m_s)
     return Row(
         file, one.index, one.time_s, one.shot, point.source, point.confidence, x_px, y_px, x_m, y_m, error_m
     )  # fmt: skip
 
 
-def _on_rink(
-    registration: Registration | None, point: TrackPoint, size: Size
-) -> tuple[float, float, float] | tuple[None, None, None]:
+def _on_rink(registration: Registration | None, point: TrackPoint, size: Size, speed_m_s: float | None = None) -> Place:
     if registration is None or not registration.accepted or point.xy_px is None:
         return None, None, None
-    place = registration.locate(Point(*point.xy_px), _SIGMA_PX[point.source] / size.reference_scale)
+    place = registration.locate(Point(*point.xy_px), _SIGMA_PX[point.source] / size.reference_scale, speed_m_s)
     return (None, None, None) if place is None else place

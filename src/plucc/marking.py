@@ -8,10 +8,10 @@ from plucc.data.rows import Row
 from plucc.files import whole_file
 from plucc.locator import Piece
 from plucc.overlay import draw_heat, draw_puck, draw_rink, draw_trail, rink_map
-from plucc.recording import PieceWriter
+from plucc.recording import CLOCK
 from plucc.rink.sheet import Sheet
 from plucc.types import FloatArray, ImageArray, Point, Source
-from plucc.video import Frame, VideoReader
+from plucc.video import Frame, VideoReader, VideoWriter
 
 TRAIL_FRAMES = 20
 RING_SHARE = 1 / 60  # of the frame's height: within the ring the puck itself is left to be seen
@@ -33,9 +33,9 @@ class Marker:
         """Return the frame with everything that is known of it; `motion` is the camera's since the frame before."""
         moved = [(_carried(point, motion), source) for point, source in self._passed]
         self._passed = deque(moved, TRAIL_FRAMES)
-        image = frame.image if heat is None else draw_heat(frame.image, heat)
         here = picture_point(row)
         clear_px = RING_SHARE * frame.size.height
+        image = frame.image if heat is None else draw_heat(frame.image, heat, here, clear_px)
         apart = [old for old in self._passed if here is None or old[0].distance(here) > clear_px]
         image = draw_puck(draw_trail(image, apart), here, row.source, row.confidence)
         if here is not None:
@@ -69,7 +69,7 @@ def film_piece(path: Path, video: VideoReader, piece: Piece, sheet: Sheet | None
     by_index = {one.index: (row, one) for row, one in zip(piece.rows, piece.observed, strict=True)}
     first, last = piece.observed[0].index, piece.observed[-1].index
     marker, rate = Marker(sheet), Fraction(video.info.frame_rate) / every
-    with whole_file(path) as temporary, PieceWriter(temporary, rate) as writer:
+    with whole_file(path) as temporary, VideoWriter(temporary, rate, clock=CLOCK) as writer:
         for frame in video.frames(first, last + 1, every):
             row, one = by_index[frame.index]
             writer.write(marker.draw(frame, row, one.candidates.motion, one.heat), frame.time_s)

@@ -56,8 +56,13 @@ def draw_heatmap(image: ImageArray, probability: FloatArray) -> ImageArray:
     return draw_heat(image, (255 * heat).astype(np.uint8))
 
 
-def draw_heat(image: ImageArray, heat: ImageArray) -> ImageArray:
-    """Lay a grey picture of any size over the frame, brighter for hotter; only where there is some."""
+def draw_heat(
+    image: ImageArray, heat: ImageArray, keep_clear: Point | None = None, clear_px: float = 0.0
+) -> ImageArray:
+    """Lay a grey picture of any size over the frame, brighter for hotter; only where there is some.
+
+    Within `clear_px` of the point `keep_clear` the frame is left as it is: what was found there is to be seen.
+    """
     canvas = image.copy()
     rows, columns = np.nonzero(heat > _FAINTEST)
     if not len(rows):
@@ -70,7 +75,19 @@ def draw_heat(image: ImageArray, heat: ImageArray) -> ImageArray:
     colours = cv2.cvtColor(cv2.applyColorMap(part, cv2.COLORMAP_INFERNO), cv2.COLOR_BGR2RGB)
     share = (_HEAT_SHARE / 255 * np.where(part > _FAINTEST, part, 0).astype(np.float32))[..., None]
     area[:] = (area * (1 - share) + colours * share).astype(np.uint8)
+    if keep_clear is not None:
+        _restore(canvas, image, keep_clear, clear_px)
     return canvas
+
+
+def _restore(canvas: ImageArray, image: ImageArray, centre: Point, radius_px: float) -> None:
+    """Put back what was under the paint around a point."""
+    reach = int(np.ceil(radius_px))
+    left, top = max(0, int(centre.x) - reach), max(0, int(centre.y) - reach)
+    part = canvas[top : int(centre.y) + reach + 1, left : int(centre.x) + reach + 1]
+    rows, columns = np.mgrid[: part.shape[0], : part.shape[1]]
+    inside = np.hypot(columns + 0.5 + left - centre.x, rows + 0.5 + top - centre.y) <= radius_px
+    part[inside] = image[top : top + part.shape[0], left : left + part.shape[1]][inside]
 
 
 def draw_rink(

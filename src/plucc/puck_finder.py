@@ -18,7 +18,9 @@ from plucc.types import REFERENCE_HEIGHT_PX, Box, FloatArray, ImageArray, MaskAr
 
 SHIPPED_MODEL = Path(__file__).parent / "weights" / "swift.onnx"
 CANDIDATES = 5
-VISIBLE_FROM = 0.5  # of presence: below it the puck does not show, and its place is inferred
+VISIBLE_FROM = 0.6  # of presence: of rendered frames below it as many hide the puck as show it
+SHOWS_FROM = 0.25  # of a candidate's probability: below it the frame by itself would not be said to show the puck
+_REACH_PX = 16.0  # at 720 lines: a candidate this near to a player may be hidden by one
 _GRID_PX = 32  # the network's coarsest cells: a part of the frame that starts on them is seen as in the whole
 _SCALES = (0.8, 1.25)  # a frame this near to the network's own height is taken as it is
 _MOST_OF_IT = 0.6  # of the frame's area: a part this large saves nothing
@@ -81,12 +83,23 @@ def observe(
     peaks = top_peaks(logits, CANDIDATES, method=method, sigma_px=runtime.card.heatmap.sigma_px, stride_px=stride_px)
     share = presence * (1.0 if view is None else view.share(log_mass))
     corner = Point(columns.start or 0, rows.start or 0)
-    candidates = tuple(
-        Candidate(_placed(peak, corner, scale), calibrated(peak.confidence * share), presence >= VISIBLE_FROM)
-        for peak in peaks
-    )
+    found = [(_placed(peak, corner, scale), calibrated(peak.confidence * share)) for peak in peaks]
+    candidates = tuple(Candidate(xy_px, chance, shows(xy_px, chance, presence, players)) for xy_px, chance in found)
     box_px = None if view is None else view.box_px
     return Observation(size, candidates, presence, probability, stride_px / scale, players, log_mass, box_px)
+
+
+def shows(xy_px: Point, probability: float, presence: float, players: MaskArray) -> bool:
+    """Tell a puck that shows from a place that only the players point to.
+
+    On open ice nothing can hide it. At a player it shows where the frame as a whole seems to show a puck, and this
+    place by itself is likely enough to be it.
+    """
+    if presence >= VISIBLE_FROM and probability >= SHOWS_FROM:
+        return True
+    reach = max(1, round(_REACH_PX * players.shape[0] / REFERENCE_HEIGHT_PX))
+    x, y = int(xy_px.x), int(xy_px.y)
+    return not players[max(0, y - reach) : y + reach + 1, max(0, x - reach) : x + reach + 1].any()
 
 
 def working_scale(size: Size, lines: int = REFERENCE_HEIGHT_PX) -> float:

@@ -9,61 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import av
-import numpy as np
 
 from plucc.files import whole_file
-from plucc.types import ImageArray, InputError
+from plucc.types import InputError
 
 CLOCK = Fraction(1, 90_000)  # fine enough for every frame rate, and the same in every piece
-QUALITY = 20
 SUFFIXES = (".mp4", ".mkv", ".mov")
 
 log = logging.getLogger(__name__)
 
 Timed: TypeAlias = tuple[float, int, Any]  # a packet, its time in seconds, and which stream goes first
-
-
-class PieceWriter:
-    """Writes RGB frames with their own times as H.264; without pictures that lean on later ones, so pieces can join."""
-
-    def __init__(self, path: Path, rate: Fraction) -> None:
-        self._container = av.open(str(path), "w", options={"video_track_timescale": str(CLOCK.denominator)})
-        self._rate = rate
-        self._stream: Any = None
-        self._first_s: float | None = None
-        self._last = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def write(self, image: ImageArray, time_s: float) -> None:
-        height, width = image.shape[0] // 2 * 2, image.shape[1] // 2 * 2
-        if self._stream is None:
-            self._begin(width, height)
-        if self._first_s is None:
-            self._first_s = time_s
-        picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(image[:height, :width]), format="rgb24")
-        self._last = max(self._last + 1, round((time_s - self._first_s) / CLOCK))
-        picture.pts, picture.time_base = self._last, CLOCK
-        self._container.mux(self._stream.encode(picture))
-
-    def _begin(self, width: int, height: int) -> None:
-        options = {"crf": str(QUALITY), "preset": "veryfast", "bf": "0"}
-        self._stream = self._container.add_stream("libx264", rate=self._rate.limit_denominator(60_000), options=options)
-        self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
-        self._stream.time_base = self._stream.codec_context.time_base = CLOCK
-        self._stream.codec_context.thread_count = 1  # more threads cut the picture otherwise, and bytes would differ
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None and self._stream is not None:
-            self._container.mux(self._stream.encode(None))
-        self._container.close()
 
 
 def check_recording(path: Path) -> None:

@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from plucc.trust import Trust, log_odds
 from plucc.types import FloatArray, Point, Size, Source
 
 REFERENCE_STEP_S = 1 / 30  # limits that are quoted "a frame" mean this long
 _IMPOSSIBLE = -1e9
-_BRIDGE_DECAY = 0.93  # of confidence with each frame away from a detection
-_SUPPORT_PX = 10.0  # a visit this near to where its neighbours point is as sure as a bridge between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,8 @@ class TrackLimits:
     A shot of 45 m/s moves 60 px in a thirtieth of a second in the usual framing: `speed_px_s` leaves room for closer
     ones, `speed_m_s` for the error of registration. `stride` is the motion within a thirtieth of a second at which
     moving starts to cost. `leap_price` is for each thirtieth of a second leapt over, `break_price` for going on at a
-    place that could not be reached. A path is worth something where its candidates are above `absent_below`.
+    place that could not be reached. A path is worth something where its candidates are above `absent_below`, and a
+    point of it that is less sure than that counts as absent; `trust` says how sure points are.
     """
 
     speed_px_s: float = 4200.0
@@ -80,6 +80,7 @@ class TrackLimits:
     leap_price: float = 0.35
     break_price: float = 6.0
     absent_below: float = 0.25
+    trust: Trust = field(default_factory=Trust)
 
 
 @dataclass(slots=True)
@@ -117,14 +118,16 @@ def track_live(
     Only as many frames are kept as the delay and the longest leap need.
     """
     search = _Search(limits or TrackLimits())
+    look_back = round(search.limits.trust.around_s / REFERENCE_STEP_S)
     count = 0
     for count, frame in enumerate(frames, 1):
         search.advance(frame)
         if count > delay:
-            yield search.path(count - 1 - delay).point(count - 1 - delay)
-            search.forget_before(count - 1 - delay)
+            index = count - 1 - delay
+            yield search.path(index - look_back).point(index)
+            search.forget_before(index)
     for index in range(max(0, count - delay), count):
-        yield search.path(index).point(index)
+        yield search.path(index - look_back).point(index)
 
 
 class _Search:
@@ -134,7 +137,7 @@ class _Search:
         self.limits = limits
         self.columns: dict[int, _Column] = {}
         self.count = 0
-        self._threshold = _logit(limits.absent_below)
+        self._threshold = log_odds(limits.absent_below)
 
     def advance(self, frame: CandidateFrame) -> None:
         """Extend all best paths to the candidates of the next frame."""
@@ -175,7 +178,7 @@ class _Search:
                 del self.columns[old]
 
     def _gain(self, frame: CandidateFrame) -> FloatArray:
-        return np.array([_logit(candidate.probability) - self._threshold for candidate in frame.candidates])
+        return np.array([log_odds(candidate.probability) - self._threshold for candidate in frame.candidates])
 
     def _start(self, frame: CandidateFrame) -> _Column:
         """Return a column in which every candidate starts a path, or goes on from the best one so far by a break."""
@@ -256,15 +259,25 @@ class _Path:
     limits: TrackLimits
 
     def point(self, index: int) -> TrackPoint:
-        """Return the puck in one frame."""
-        before, after = self._neighbours(index)
-        bridge = None if before is None or after is None else self._bridge(before, after, index)
-        if index in self.visits:
-            return self._visit(index, bridge)
-        if bridge is not None and bridge.confidence >= self.limits.absent_below:
-            return bridge
-        candidates = self.columns[index].frame.candidates
-        return TrackPoint(Source.ABSENT, max((each.probability for each in candidates), default=0.0))
+        """Return the puck in one frame: where the path visits it, or else on the way between two visits.
+
+        Where neither is sure enough it is absent, with the confidence of the best place that was turned down: one that
+        the path passes by is not surer than the threshold, however likely it would be by itself.
+        """
+        offers = [offer for offer in (self._visit(index), self._bridge(index)) if offer is not None]
+        for offer in offers:
+            if offer.confidence >= self.limits.absent_below:
+                return offer
+        passed_by = [self.limits.trust.visited(each.probability, []) for each in self.columns[index].frame.candidates]
+        best = max([offer.confidence for offer in offers] or passed_by, default=0.0)
+        return TrackPoint(Source.ABSENT, min(best, self.limits.absent_below))
+
+    def _visit(self, index: int) -> TrackPoint | None:
+        if index not in self.visits:
+            return None
+        candidate = self._candidate(index)
+        source = Source.SEEN if candidate.visible else Source.INFERRED
+        return TrackPoint(source, self._confidence(index), candidate.xy_px)
 
     def _neighbours(self, index: int) -> tuple[int | None, int | None]:
         before = max((visit for visit in self.visits if visit < index), default=None)
@@ -273,22 +286,29 @@ class _Path:
     def _candidate(self, index: int) -> Candidate:
         return self.columns[index].frame.candidates[self.visits[index]]
 
-    def _visit(self, index: int, bridge: TrackPoint | None) -> TrackPoint:
-        """Return a visited candidate; neighbours that point to the same place lend it the confidence of a bridge."""
-        candidate = self._candidate(index)
-        confidence = candidate.probability
-        if bridge is not None and bridge.xy_px is not None:
-            apart_px = bridge.xy_px.distance(candidate.xy_px) * self.columns[index].frame.size.reference_scale
-            confidence = max(confidence, bridge.confidence if apart_px <= _SUPPORT_PX else 0.0)
-        if confidence < self.limits.absent_below and not candidate.visible:
-            return TrackPoint(Source.ABSENT, confidence)
-        return TrackPoint(Source.SEEN if candidate.visible else Source.INFERRED, confidence, candidate.xy_px)
+    def _confidence(self, index: int) -> float:
+        """Return how sure a visit is, given the other visits nearby."""
+        around = [self._candidate(visit).probability for visit in self._nearby(index) if visit in self.visits]
+        return self.limits.trust.visited(self._candidate(index).probability, around)
 
-    def _bridge(self, first: int, second: int, index: int) -> TrackPoint | None:
-        """Return a frame's point on the line between two visits as the camera sees it; None where no puck gets there.
+    def _nearby(self, index: int) -> Iterator[int]:
+        """Yield the frames before and after one that are near in time."""
+        for step in (-1, 1):
+            at, elapsed_s = index, 0.0
+            while (at := at + step) in self.columns:
+                elapsed_s += self.columns[at if step > 0 else at + 1].frame.step_s
+                if elapsed_s > self.limits.trust.around_s:
+                    break
+                yield at
+
+    def _bridge(self, index: int) -> TrackPoint | None:
+        """Return a frame's point on the line between the visits before and after; None where no puck goes that way.
 
         The line is a constant speed over the ice as far as the picture shows it: the camera's motion is taken out.
         """
+        first, second = self._neighbours(index)
+        if first is None or second is None:
+            return None
         start, end = self._candidate(first), self._candidate(second)
         carried = here = np.array([tuple(start.xy_px)])
         elapsed_s, until_s = 0.0, 0.0
@@ -305,14 +325,9 @@ class _Path:
         size = self.columns[index].frame.size
         if not (0 <= x <= size.width and 0 <= y <= size.height):  # between two visits it had left the picture
             return None
-        frames_away = min(until_s, elapsed_s - until_s) / REFERENCE_STEP_S
-        confidence = min(start.probability, end.probability) * _BRIDGE_DECAY**frames_away
+        ends = self._confidence(first), self._confidence(second)
+        confidence = self.limits.trust.bridged(ends, (until_s, elapsed_s - until_s))
         return TrackPoint(Source.INTERPOLATED, confidence, Point(float(x), float(y)))
-
-
-def _logit(probability: float) -> float:
-    clipped = min(max(probability, 1e-4), 1 - 1e-4)
-    return float(np.log(clipped / (1 - clipped)))
 
 
 def _apply(matrix: FloatArray, points: FloatArray) -> FloatArray:

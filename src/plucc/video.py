@@ -191,24 +191,47 @@ def read_image(path: Path) -> ImageArray:
 
 
 class VideoWriter:
-    """Writes RGB frames as H.264; the size is fixed by the first frame, odd sides lose their last line."""
+    """Writes RGB frames as H.264; the size is fixed by the first frame, odd sides lose their last line.
 
-    def __init__(self, path: Path, frame_rate: Fraction, *, quality: int = 20) -> None:
-        self._container = av.open(str(path), "w")
-        self._rate = frame_rate.limit_denominator(60000)
+    Frames follow one another at a constant rate. With a `clock`, the unit of all stamps, they keep times of their own
+    instead, the first at 0; no picture leans on a later one then and one thread encodes, so that such files can be
+    joined and the same frames give the same bytes.
+    """
+
+    def __init__(self, path: Path, frame_rate: Fraction, *, clock: Fraction | None = None, quality: int = 20) -> None:
+        options = {} if clock is None else {"video_track_timescale": str(clock.denominator)}
+        self._container = av.open(str(path), "w", options=options)
+        self._rate = frame_rate.limit_denominator(60_000)
+        self._clock = clock
         self._quality = quality
         self._stream: Any = None
+        self._first_s = 0.0
+        self._last = -1
 
     def __enter__(self) -> Self:
         return self
 
-    def write(self, image: ImageArray) -> None:
+    def write(self, image: ImageArray, time_s: float | None = None) -> None:
+        """Write the next frame; `time_s` is for a writer with a clock, and must not be before that of the last."""
         height, width = image.shape[0] // 2 * 2, image.shape[1] // 2 * 2
         if self._stream is None:
-            self._stream = self._container.add_stream("libx264", rate=self._rate, options={"crf": str(self._quality)})
-            self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
+            self._begin(width, height)
+            self._first_s = time_s or 0.0
         picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(image[:height, :width]), format="rgb24")
+        if self._clock is not None and time_s is not None:
+            self._last = max(self._last + 1, round((time_s - self._first_s) / self._clock))
+            picture.pts, picture.time_base = self._last, self._clock
         self._container.mux(self._stream.encode(picture))
+
+    def _begin(self, width: int, height: int) -> None:
+        options = {"crf": str(self._quality)}
+        if self._clock is not None:
+            options |= {"preset": "veryfast", "bf": "0"}
+        self._stream = self._container.add_stream("libx264", rate=self._rate, options=options)
+        self._stream.width, self._stream.height, self._stream.pix_fmt = width, height, "yuv420p"
+        if self._clock is not None:
+            self._stream.time_base = self._stream.codec_context.time_base = self._clock
+            self._stream.codec_context.thread_count = 1  # more threads cut the picture otherwise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -12,6 +12,7 @@ from plucc.types import InputError
 
 if TYPE_CHECKING:
     from plucc.jobs import Job, Outcome
+    from plucc.video import Span
 
 INCOMPLETE = 1  # some rows could not be had: an input broke off, or one of many failed
 STREAM = "-"
@@ -76,27 +77,36 @@ def locate(
     threads: Threads = None,
 ) -> None:
     """Find the puck in every frame: where it is, how sure that is, and how it was found."""
-    from plucc.inputs import expand, parse_frames, parse_time
+    from plucc.inputs import expand, parse_frames
     from plucc.jobs import Job, RinkChoice
     from plucc.locator import SHIPPED_MODEL, Settings
-    from plucc.video import Span
 
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    start_s, end_s = (None if text is None else parse_time(text) for text in (start, end))
-    span = Span(start_s, end_s, every)
-    settings = Settings(absent_below, span, follow, delay if live else None)
+    settings = Settings(absent_below, _span(start, end, every), follow, delay if live else None)
     inputs = expand(sources, sys.stdin)
     sheet = None if rink is None and camera is None else RinkChoice(rink or "", rink_width, camera)
     job = Job(inputs[0], table, overlay, summary, settings, sheet, model or SHIPPED_MODEL, threads, resume)
-    wanted = parse_frames(heatmap_frames) if heatmaps is not None else []
-    if str(table) == STREAM or live:
-        _stream(job, inputs)
-    elif len(inputs) == 1 and not _is_folder(table):
-        _one(job, profile=profile)
-    else:
-        _many(job, inputs, jobs)
+    wanted = parse_frames(heatmap_frames)
+    _run(job, inputs, live=live, profile=profile, workers=jobs)
     if heatmaps is not None:
         _write_heatmaps(job, wanted, heatmaps)
+
+
+def _span(start: str | None, end: str | None, every: int) -> "Span":
+    from plucc.inputs import parse_time
+    from plucc.video import Span
+
+    start_s, end_s = (None if text is None else parse_time(text) for text in (start, end))
+    return Span(start_s, end_s, every)
+
+
+def _run(job: "Job", inputs: list[tuple[Path, ...]], *, live: bool, profile: bool, workers: int) -> None:
+    if str(job.table) == STREAM or live:
+        _stream(job, inputs)
+    elif len(inputs) == 1 and not _is_folder(job.table):
+        _one(job, profile=profile)
+    else:
+        _many(job, inputs, workers)
 
 
 def _one(job: "Job", *, profile: bool) -> None:
