@@ -26,6 +26,7 @@ HEIGHT, WIDTH = 720, 1280
 CROP_PX, CROPS = 384, 8
 RUNTIMES = ("torch", "onnx", "openvino")
 STEM5 = "{width: 16, kernel: 5, stride: 2}"
+UNFOLDED = "network.fold_finer=false"  # for encoders without a feature at stride 2 too
 POOLED = "{{width: {}, kernel: 7, stride: 2, pool: true}}"
 
 
@@ -46,9 +47,9 @@ PLAIN = _pyramid("{width: 16, kernel: 3, stride: 2}", "32 1 2 basic", "48 2 2 ba
 FAMILY: dict[str, list[str]] = {
     "swift": [],
     "swift, no context": ["network.context=null"],
-    "swift, finer feature left out": ["network.fold_finer=false"],
+    "swift, finer feature left out": [UNFOLDED],
     "swift, separable decoder": ["network.decoder_block=separable"],
-    "swift, decoded at stride 2": ["network.decoder_widths=[96, 80, 48, 32, 16]", "network.fold_finer=false"],
+    "swift, decoded at stride 2": ["network.decoder_widths=[96, 80, 48, 32, 16]", UNFOLDED],
     "residual pyramid": [PLAIN],
     "space-to-depth 4 stem": [
         _pyramid(
@@ -58,14 +59,17 @@ FAMILY: dict[str, list[str]] = {
             "96 3 2 basic",
             "160 2 2 basic",
         ),
+        UNFOLDED,
     ],
     "quarter ResNet-18": [
         _pyramid(POOLED.format(16), "16 2 1 basic", "32 2 2 basic", "64 2 2 basic", "128 2 2 basic"),
         "network.decoder_widths=[96, 64, 32, 24]",
+        UNFOLDED,
     ],
     "half ResNet-18": [
         _pyramid(POOLED.format(32), "32 2 1 basic", "64 2 2 basic", "128 2 2 basic", "256 2 2 basic"),
         "network.decoder_widths=[128, 96, 48, 32]",
+        UNFOLDED,
     ],
     "inverted residuals": [
         _pyramid(STEM5, "24 2 2 inverted", "48 3 2 inverted", "96 4 2 inverted", "160 2 2 inverted"),

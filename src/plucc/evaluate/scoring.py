@@ -39,9 +39,10 @@ class Scoring:
     def select(self, rows: MaskArray) -> "Scoring":
         """Return the chosen frames only."""
         kept = np.flatnonzero(rows)
+        places = kept.tolist()
         chosen = Scoring(
-            tuple(self.records[index] for index in kept),
-            tuple(self.answers[index] for index in kept),
+            tuple(map(self.records.__getitem__, places)),
+            tuple(map(self.answers.__getitem__, places)),
             self.absent_below,
         )
         # what is known of all frames is not worked out again for some of them

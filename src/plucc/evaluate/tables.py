@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from plucc.evaluate.scoring import Scoring, category_of, size_classes, size_labels, visibility_of
+from plucc.evaluate.scoring import Scoring, size_classes, size_labels, visibility_of
 from plucc.metrics.bootstrap import RESAMPLES, Figure, Grouping, Resampling
 from plucc.metrics.figures import (
     image_estimates,
@@ -91,12 +91,12 @@ def measured_tables(scoring: Scoring, measuring: Measuring) -> list[FigureTable]
     themes = [theme for theme in measuring.protocol.themes if _has(scoring, theme)]
     tables = _tables(scoring, themes, ALL, measuring, lambda one: {ALL: np.ones(len(one), np.bool_)})
     place = [theme for theme in themes if theme in (Theme.IMAGE, Theme.RINK)] or themes
-    tables += _tables(scoring, place, "category", measuring, _by(lambda one: _each(one, category_of)))
+    tables += _tables(scoring, place, "category", measuring, _by(lambda one: one.answered.category.tolist()))
     where = [theme for theme in place if theme is not Theme.RINK]
     for name, labels, order in (
         ("match", lambda one: [record.match for record in one.records], None),
         ("source", lambda one: [str(answer.source or "") for answer in one.answers], None),
-        ("visibility", lambda one: _each(one, visibility_of), None),
+        ("visibility", lambda one: [visibility_of(record) for record in one.records], None),
         ("puck size", lambda one: size_labels(one.puck_size_px), size_classes()),
     ):
         tables += _tables(scoring, where, name, measuring, _by(labels, order))
@@ -162,10 +162,6 @@ def _by(labels: Callable[[Scoring], list[str]], order: list[str] | None = None) 
         return {name: label == name for name in names} if len(names) > 1 else {}
 
     return groups
-
-
-def _each(scoring: Scoring, label: Callable[..., str]) -> list[str]:
-    return [label(record) for record in scoring.records]
 
 
 def _tables(
