@@ -7,15 +7,16 @@ import pytest
 from plucc.puck_finder import Locator, shows
 from plucc.sighting import Observation, View
 from plucc.synth.arena import build_stage
-from plucc.synth.clip import plan_clip, render_clip
 from plucc.synth.match import sample_match
-from plucc.types import Box, ImageArray, Point, ShapeError, Size
+from plucc.synth.render import find_scene, render
+from plucc.types import Box, Category, ImageArray, Point, ShapeError, Size
 
 
 @pytest.fixture(scope="module")
 def image() -> ImageArray:
-    stage = build_stage(sample_match(7, 0))
-    return next(render_clip(stage, plan_clip(0.04, 7, Size(1280, 720)))).rendered.image
+    """Render a plain frame whose puck is found: where it is not, a part need not agree with the whole."""
+    stage = build_stage(sample_match(11, 0))
+    return render(stage, find_scene(stage, 1, Category.STANDARD, Size(1280, 720))).image
 
 
 @pytest.fixture(scope="module")
