@@ -10,7 +10,7 @@ from plucc.rink.template import Look
 from plucc.types import FloatArray
 
 LEAST_SUPPORT = 0.4  # log-likelihood ratio for every pixel of outline in view
-LEAST_SUPPORT_PX = 1200.0  # the same in all: few lines may fit by chance
+LEAST_SUPPORT_PX = 2000.0  # the same in all: few lines may fit by chance
 LEAST_KINDS = 2  # of lines that are found; parallel lines alone leave the camera free to slide
 KIND_LENGTH_PX = 80.0
 LEAST_SURE = 0.4  # share that must be found of what always shows
