@@ -8,10 +8,12 @@ from pathlib import Path
 import av
 import cv2
 import numpy as np
+import onnx
 import pytest
 
 from plucc.cli.main import run
 from plucc.data.rows import read_rows
+from plucc.puck_finder import SHIPPED_MODEL
 from plucc.synth.clip import plan_clip, write_clip
 from plucc.types import Size
 from plucc.video import VideoReader, write_video
@@ -98,6 +100,28 @@ def tiny(path: Path) -> Path:
     return path
 
 
+def later(path: Path) -> None:
+    """Write the shipped model as a plucc to come might."""
+    model = onnx.load(SHIPPED_MODEL)
+    (entry,) = (entry for entry in model.metadata_props if entry.key == "plucc.format")
+    entry.value = "99"
+    onnx.save(model, path)
+
+
+@pytest.mark.slow
+def test_an_8k_picture_is_located_in_its_own_pixels(
+    clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = next(VideoReader(clip).frames()).image
+    rows = []
+    for name, size in (("small.png", (1280, 720)), ("large.png", (7680, 4320))):
+        cv2.imwrite(str(tmp_path / name), cv2.cvtColor(cv2.resize(image, size), cv2.COLOR_RGB2BGR))
+        assert plucc(monkeypatch, tmp_path / name, "--out", tmp_path / "rows.csv", "--absent-below", 0) == 0
+        rows += list(read_rows(tmp_path / "rows.csv"))
+    small, large = rows
+    assert (large.x_px, large.y_px) == pytest.approx((6 * small.x_px, 6 * small.y_px), abs=12)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -114,6 +138,7 @@ def tiny(path: Path) -> Path:
         (["tiny.mp4", "--rink", "pond"], "no sheet called"),
         (["tiny.mp4", "--model", "absent.onnx"], "does not exist"),
         (["tiny.mp4", "--model", "text.mp4"], "is not an exported model"),
+        (["tiny.mp4", "--model", "later.onnx"], "of format 99, this plucc reads"),
         (["tiny.mp4", "tiny.mp4", "--out", "rows.csv"], "name a folder"),
         (["tiny.mp4", "--out", "-", "--resume"], "leave those out"),
         (["picture.png", "--overlay", "o.mp4"], "for videos"),
@@ -131,6 +156,7 @@ def test_bad_input_is_one_sentence(
     tiny(tmp_path / "tiny.mp4")
     (tmp_path / "text.mp4").write_text("words, not pictures")
     cv2.imwrite("picture.png", np.zeros((96, 128, 3), np.uint8))
+    later(tmp_path / "later.onnx")
     before = {path.name for path in tmp_path.iterdir()}
     assert plucc(monkeypatch, *arguments) == 2
     message = capsys.readouterr().err.strip()
