@@ -24,7 +24,7 @@ IN_FLIGHT = 0.7
 TRAVEL = (0.7, 5.0)  # of the puck's width, during one exposure
 LEVEL_SHARE, LEVEL_RAD = 0.7, 0.3
 PALENESS = (0.6, 1.0)
-FAINTEST = (0.08, 0.16)  # darkness of the darkest pixel: what an eye still finds
+FAINTEST = (0.14, 0.24)  # darkness of the darkest pixel: what still shows under noise and compression
 ABOVE_ICE = 0.3  # of carried pucks, before boards, net or glass as a flying puck is
 DARKEST_BACKGROUND = 90  # of 255: a puck before anything darker could not be seen
 
