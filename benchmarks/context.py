@@ -17,9 +17,9 @@ from rich.table import Table
 from plucc.context.cache import MaskCache
 from plucc.context.finder import PromptedFinder
 from plucc.context.image import context_image
-from plucc.context.masks import body, grown
+from plucc.context.masks import body
 from plucc.context.sam2_onnx import Sam2Onnx, box_prompts
-from plucc.context.shipped import SHIPPED_WEIGHTS, ShippedFinder, shrunk
+from plucc.context.shipped import SHIPPED_WEIGHTS, ShippedFinder, outlines, shrunk, spread
 from plucc.data.schema import Player
 from plucc.synth.arena import build_stage
 from plucc.synth.match import sample_match
@@ -52,9 +52,11 @@ def shipped_stages(path: Path, rendered: Rendered, threads: int) -> Iterator[tup
     cache.put(key, mask)
     yield "shipped: shrink the frame", lambda: shrunk(frame, finder.facts.size)
     yield "shipped: network with shrinking", lambda: finder.logits(frame)
-    logits, bodies, margin_px = finder.logits(frame), finder.bodies(frame), round(finder.facts.margin_px)
-    yield "shipped: outlines from logits", lambda: finder.outlines(logits, FRAME_SIZE)
-    yield "shipped: margin around them", lambda: grown(bodies, margin_px)
+    logits = finder.logits(frame)
+    steps, margin_px = finder.steps(logits), finder.facts.margin_px
+    yield "shipped: players from logits", lambda: finder.steps(logits)
+    yield "shipped: margin around them", lambda: spread(steps, margin_px)
+    yield "shipped: outlines at the frame's size", lambda: outlines(steps, FRAME_SIZE)
     yield "shipped: frame to mask, all of it", lambda: finder(frame)
     yield "mask to context image", lambda: context_image(frame, mask)
     yield "cache: name a frame", lambda: cache.key(frame, finder.version)

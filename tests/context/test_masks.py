@@ -3,7 +3,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plucc.context.masks import body, box_mask, enlarged, grown, resized, union
+from plucc.context.masks import body, box_mask, enlarged, resized, union
 from plucc.types import Box, Size
 
 SIZE = Size(40, 30)
@@ -52,14 +52,6 @@ def test_body_drops_what_lies_far_from_the_box() -> None:
     kept = body(mask, Box(10, 10, 30, 40))
     assert kept[12:38, 12:28].all()
     assert not kept[60:, 60:].any()
-
-
-def test_growing_adds_a_disc() -> None:
-    mask = np.zeros((21, 21), bool)
-    mask[10, 10] = True
-    y, x = np.nonzero(grown(mask, 4))
-    assert 4 <= np.hypot(x - 10, y - 10).max() < 4.5
-    assert grown(mask, 0) is mask
 
 
 def test_resizing_down_and_up_keeps_a_block_in_place() -> None:

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from plucc.context.judge import judge
-from plucc.context.shipped import PlayerFacts, ShippedFinder, shrunk, without_specks
+from plucc.context.shipped import PlayerFacts, ShippedFinder, pixel_steps, shrunk, spread, without_specks
 from plucc.data.manifest import read_dataset, write_manifest
 from plucc.data.masks import encode_mask
 from plucc.data.schema import DatasetInfo, LabelClass, Player, Puck, Record
@@ -23,15 +23,16 @@ def write_red_network(path: Path, metadata: dict[str, str]) -> Path:
     nodes = [
         helper.make_node("Cast", ["frames"], ["floats"], to=TensorProto.FLOAT),
         helper.make_node("MatMul", ["floats", "weights"], ["difference"]),
-        helper.make_node("Squeeze", ["difference", "last"], ["flat"]),
-        helper.make_node("Sub", ["flat", "level"], ["logits"]),
+        helper.make_node("Transpose", ["difference"], ["plane"], perm=[0, 3, 1, 2]),
+        helper.make_node("Sub", ["plane", "level"], ["pixels"]),
+        helper.make_node("SpaceToDepth", ["pixels"], ["logits"], blocksize=2),
     ]
-    constants = {"weights": weights, "last": np.array([3], np.int64), "level": np.array(60, np.float32)}
+    constants = {"weights": weights, "level": np.array(60, np.float32)}
     graph = helper.make_graph(
         nodes,
         "red",
         [helper.make_tensor_value_info("frames", TensorProto.UINT8, [1, 36, 64, 3])],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 36, 64])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 4, 18, 32])],
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
@@ -62,36 +63,64 @@ def test_a_block_comes_out_where_it_is(tmp_path: Path, size: Size) -> None:
 
 def test_the_margin_grows_with_the_frame_and_bodies_have_none(tmp_path: Path) -> None:
     finder = ShippedFinder(
-        write_red_network(tmp_path / "red.onnx", replace(FACTS, margin_px=6.0).to_metadata()), threads=1
+        write_red_network(tmp_path / "red.onnx", replace(FACTS, margin_px=2).to_metadata()), threads=1
     )
-    for height, margin in ((720, 6), (1440, 12), (360, 3)):
+    for height in (720, 1440, 360):
         size = Size(height * 16 // 9, height)
+        margin = 2 * height / FACTS.size.height
         frame = red_block(size, Box(size.width // 4, height // 4, size.width // 2, height // 2))
         columns = np.nonzero(finder(frame).any(axis=0))[0]
         own_columns = np.nonzero(finder.bodies(frame).any(axis=0))[0]
         assert own_columns.min() - columns.min() == columns.max() - own_columns.max() == margin
 
 
-def test_specks_are_dropped_and_players_stay(tmp_path: Path) -> None:
-    logits = np.full((36, 64), -5.0, np.float32)
-    logits[4:20, 10:16] = 4.0
-    logits[30:32, 40:43] = 9.0
-    cleaned = without_specks(logits, 0.0, 20)
-    assert (cleaned[4:20, 10:16] == 4.0).all()
-    assert (cleaned[28:34, 38:46] < 0).all()
-    assert without_specks(logits, 0.0, 6) is logits
-    nobody = np.full((36, 64), -5.0, np.float32)
-    assert without_specks(nobody, 0.0, 20) is nobody
+def test_the_margin_is_a_disc() -> None:
+    steps = np.full((21, 31), 50, np.uint8)
+    steps[10, 15] = 200
+    rows, columns = np.nonzero(spread(steps, 4) == 200)
+    distances = np.hypot(rows - 10, columns - 15)
+    assert distances.max() == 4
+    assert len(distances) == 49  # points of the lattice within 4
+    np.testing.assert_array_equal(spread(steps, 0), steps)
+
+
+def test_cells_are_put_in_their_places_and_steps_count_from_the_cut() -> None:
+    logits = np.arange(4 * 6, dtype=np.float32).reshape(4, 6) / 4
+    cells = np.stack([logits[row::2, column::2] for row in (0, 1) for column in (0, 1)])
+    np.testing.assert_array_equal(pixel_steps(cells, 2.0), 128 + 16 * (logits - 2.0))
+    assert pixel_steps(np.full((4, 1, 1), 99.0, np.float32), 0.0).min() == 255
+    assert pixel_steps(np.full((4, 1, 1), -99.0, np.float32), 0.0).max() == 0
+
+
+def test_specks_are_dropped_and_players_stay() -> None:
+    steps = np.full((36, 64), 40, np.uint8)
+    steps[4:20, 10:16] = 190
+    steps[30:32, 40:43] = 255
+    cleaned = without_specks(steps.copy(), 20)
+    assert (cleaned[4:20, 10:16] == 190).all()
+    assert (cleaned[28:34, 38:46] < 128).all()
+    np.testing.assert_array_equal(without_specks(steps.copy(), 6), steps)
+    nobody = np.full((36, 64), 40, np.uint8)
+    np.testing.assert_array_equal(without_specks(nobody.copy(), 20), nobody)
+
+
+def test_what_touches_a_player_at_a_corner_only_is_a_part_of_its_own() -> None:
+    steps = np.full((36, 64), 40, np.uint8)
+    steps[4:20, 10:16] = 190
+    steps[20:23, 16:19] = 190
+    cleaned = without_specks(steps, 20)
+    assert (cleaned[4:20, 10:16] == 190).all()
+    assert (cleaned[20:23, 16:19] < 128).all()
 
 
 def test_a_close_up_drops_larger_specks() -> None:
-    logits = np.full((288, 512), -5.0, np.float32)
-    logits[20:280, 100:200] = 4.0  # 26,000 pixels
-    logits[100:115, 400:420] = 4.0  # 300
-    logits[200:230, 300:330] = 4.0  # 900
-    cleaned = without_specks(logits, 0.0, 60)
-    assert (cleaned[100:115, 400:420] < 0).all()
-    assert (cleaned[200:230, 300:330] == 4.0).all()
+    steps = np.full((288, 512), 40, np.uint8)
+    steps[20:280, 100:200] = 190  # 26,000 pixels
+    steps[100:115, 400:420] = 190  # 300
+    steps[200:230, 300:330] = 190  # 900
+    cleaned = without_specks(steps, 60)
+    assert (cleaned[100:115, 400:420] < 128).all()
+    assert (cleaned[200:230, 300:330] == 190).all()
 
 
 def test_shrinking_averages_and_keeps_places() -> None:
@@ -121,7 +150,7 @@ def test_files_that_do_not_say_what_they_are_are_refused(tmp_path: Path, change:
 
 
 def test_facts_survive_the_file() -> None:
-    facts = PlayerFacts(Size(512, 288), "7", -1.0, 4.5, 60, "{}", "frames of ice")
+    facts = PlayerFacts(Size(512, 288), "7", -1.0, 4, 60, "{}", "frames of ice")
     assert PlayerFacts.from_metadata(facts.to_metadata(), Path("x")) == facts
 
 
@@ -147,7 +176,7 @@ def test_judging_compares_boxes_with_the_margin_and_masks_without(tmp_path: Path
     write_manifest(tmp_path, info, [record])
     dataset = read_dataset(tmp_path)
     finder = ShippedFinder(
-        write_red_network(tmp_path / "red.onnx", replace(FACTS, margin_px=20.0).to_metadata()), threads=1
+        write_red_network(tmp_path / "red.onnx", replace(FACTS, margin_px=1).to_metadata()), threads=1
     )
     quality = judge(dataset, dataset.records, finder)
     assert quality.found == 1.0

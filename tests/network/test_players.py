@@ -15,6 +15,15 @@ def test_one_logit_for_each_pixel() -> None:
     assert PlayerNet(SMALL)(frames).shape == (2, 64, 96)
 
 
+def test_cells_hold_the_same_logits() -> None:
+    net = PlayerNet(SMALL).eval()
+    frames = torch.from_numpy(np.random.default_rng(0).integers(0, 256, (1, 64, 64, 3), np.uint8))
+    with torch.inference_mode():
+        logits, cells = net(frames), net.cells(frames)
+    for number, (row, column) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
+        torch.testing.assert_close(cells[:, number], logits[:, row::2, column::2])
+
+
 def test_it_stays_within_four_megabytes() -> None:
     net = PlayerNet(PlayerNetSpec())
     assert 4 * sum(parameter.numel() for parameter in net.parameters()) < 4e6

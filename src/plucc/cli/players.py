@@ -48,7 +48,7 @@ def export(
     name: Annotated[str, typer.Option(help="Version that the file carries.")] = "1",
     data: Annotated[str, typer.Option(help="What it was trained on, for the file's own record.")] = "",
     cut: Annotated[float, typer.Option(help="Logit above which a pixel is a player's.")] = 0.0,
-    margin_px: Annotated[float, typer.Option(min=0, help="Growth of the mask, in pixels of a 720-line frame.")] = 0.0,
+    margin_px: Annotated[int, typer.Option(min=0, help="Growth of the mask, in pixels of the network's own size.")] = 0,
 ) -> None:
     """Write a trained player network as ONNX, with what must be known to run it."""
     from plucc.training.player_export import MaskRule, export_players

@@ -74,13 +74,6 @@ def body(mask: MaskArray, box: Box) -> MaskArray:
     return kept
 
 
-def grown(mask: MaskArray, margin_px: int) -> MaskArray:
-    """Return the mask with every pixel within the margin of it."""
-    if margin_px == 0:
-        return mask
-    return np.asarray(cv2.dilate(mask.astype(np.uint8), _disc(margin_px)), bool)
-
-
 def resized(mask: MaskArray, size: Size) -> MaskArray:
     """Return the mask at another size: set where at least half of the new pixel is covered."""
     if mask.shape == (size.height, size.width):

@@ -92,7 +92,17 @@ class PlayerNet(nn.Module):
         initialise(self)
 
     def forward(self, frames: Tensor) -> Tensor:
-        x = (frames.permute(0, 3, 1, 2).float() - MEAN) / SPREAD
+        logits: Tensor = self.head(self.features(frames)).squeeze(1)
+        return logits
+
+    def cells(self, frames: Tensor) -> Tensor:
+        """Return the same logits as (b, 4, h/2, w/2): the pixels of each cell of 2×2, row by row."""
+        cells: Tensor = self.head[0](self.features(frames))
+        return cells
+
+    def features(self, frames: Tensor) -> Tensor:
+        """Return what the decoder makes of the frames at half their resolution."""
+        x: Tensor = (frames.permute(0, 3, 1, 2).float() - MEAN) / SPREAD
         features = []
         for level in self.levels:
             x = level(x)
@@ -100,8 +110,7 @@ class PlayerNet(nn.Module):
         x = self.bottom(features.pop())
         for merge, skip in zip(reversed(self.merges), reversed(features), strict=True):
             x = merge(x, skip)
-        logits: Tensor = self.head(x).squeeze(1)
-        return logits
+        return x
 
 
 def _level(channels: int, width: int, dense: int, separable: int) -> nn.Sequential:
