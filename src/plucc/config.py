@@ -151,6 +151,20 @@ class YoloSpec(Section):
 DetectorSpec: TypeAlias = Annotated[FasterRcnnSpec | DFineSpec | YoloSpec, Field(discriminator="kind")]
 
 
+class SecondLookSpec(Section):
+    """The network that looks again at a few places: one timm backbone on square windows of several sizes around each.
+
+    Windows are in pixels of 720 lines; every one is brought to a patch of `side_px`.
+    """
+
+    backbone: str = "mobilenetv3_small_100"  # of the families of MobileNetV3 and EfficientNet
+    windows_px: tuple[PositiveFloat, ...] = Field((64.0, 192.0), min_length=1)
+    side_px: Annotated[int, Field(ge=64)] = 96  # below, the deepest feature has no middle
+    hidden: PositiveInt = 192
+    mean: Triple = IMAGENET_MEAN
+    std: Triple = IMAGENET_STD
+
+
 class HeatmapSpec(Section):
     """The target: a normalised Gaussian of `sigma_px`, in pixels of a frame of the given height and width."""
 

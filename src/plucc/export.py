@@ -5,22 +5,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import onnx
 import torch
+from torch import Tensor
 from torch.export import Dim
 
-from plucc.config import CONTEXT_STRIDE, EncoderSpec, NetworkSpec, TimmEncoderSpec
+from plucc.config import CONTEXT_STRIDE, EncoderSpec, NetworkSpec, SecondLookSpec, TimmEncoderSpec
 from plucc.files import whole_file
 from plucc.network.checkpoint import Checkpoint, load_checkpoint
 from plucc.network.deploy import Deployable
 from plucc.network.plucc import build_plucc
+from plucc.network.second_look import load_second_look
 from plucc.quantise import Pictures, halve_weights, peak_shifts_px, quantise
 from plucc.runtime.base import Heatmaps, Runtime
 from plucc.runtime.card import ModelCard, Precision
-from plucc.runtime.onnx import OnnxRuntime
+from plucc.runtime.onnx import OnnxGraph, OnnxRuntime, read_card
+from plucc.runtime.second_card import SecondLookCard, read_second_card
 from plucc.runtime.torch import TorchRuntime
 from plucc.types import FloatArray, ImageArray, InputError, ModelError
 
@@ -29,6 +33,13 @@ TOLERANCES = {"fp32": 1e-3, "fp16": 0.1}  # of logits, which in a trained networ
 INT8_SHIFT_PX, INT8_KEPT = 5.0, 0.9
 CHECK_SHAPES = ((2, 96, 160), (1, 139, 203), (1, 361, 643))  # batch, height, width; odd sides are where graphs differ
 EXAMPLE_SHAPE = (2, 96, 160)
+SECOND_LOOK_BATCH = 3
+SIDES: dict[str, tuple[str | None, ...]] = {
+    "frames": ("batch", "height", "width", None),
+    "contexts": ("batch", "context_height", "context_width", None),
+    "logits": ("batch", None, "logit_height", "logit_width"),
+    "presence": ("batch",),
+}
 CHECK_SEED = 20
 CLOUD_PX, DOT_RADIUS_PX, DOTS = 24, 4, 6
 
@@ -125,11 +136,43 @@ def _without_origins(spec: NetworkSpec) -> NetworkSpec:
     return spec.model_copy(update={"frame": settled(spec.frame), "context": settled(spec.context)})
 
 
-def write_card(path: Path, card: ModelCard) -> None:
+def write_card(path: Path, card: ModelCard | SecondLookCard) -> None:
     """Replace the card of a model file, such as after calibrating it; the graph stays as it is."""
     model = onnx.load(path)
     with whole_file(path) as temporary:
         _save(model, card, temporary)
+
+
+def export_second_look(checkpoint: Path, out: Path, spec: SecondLookSpec | None = None) -> float:
+    """Write a trained second look as a self-describing ONNX file; return by how much its logits differ from torch's.
+
+    `spec` says what the network is where the checkpoint does not.
+    """
+    if out.suffix != ".onnx":
+        raise InputError(f"{out} does not end in .onnx: give the model file such a name")
+    net, data = load_second_look(checkpoint, spec)
+    card = SecondLookCard(spec=net.spec, data=data, version=version("plucc"))
+    side_px = net.spec.side_px
+    rng = np.random.default_rng(CHECK_SEED)
+    windows = [_clouds(rng, side_px, side_px) for _ in range(SECOND_LOOK_BATCH * len(net.spec.windows_px))]
+    patches = np.stack(windows).reshape(SECOND_LOOK_BATCH, -1, side_px, side_px, 3)
+    with whole_file(out) as temporary:
+        model = _exported(net, {"patches": torch.from_numpy(patches)}, {0: Dim.DYNAMIC}, ["logits"])
+        _name_sides(model, {"patches": ("places", None, None, None, None), "logits": ("places",)})
+        _save(model, card, temporary)
+        with torch.inference_mode():
+            expected = net(torch.from_numpy(patches)).numpy()
+        difference = float(np.abs(OnnxGraph(temporary)({"patches": patches})[0] - expected).max())
+        _checked(Agreement(difference, 0.0, 0.0), TOLERANCES["fp32"])
+    return difference
+
+
+def attach_second_look(model: Path, second: Path) -> None:
+    """Write into a puck model's card which second look goes with it; both files stay in one folder."""
+    read_second_card(second)
+    if second.resolve().parent != model.resolve().parent:
+        raise InputError(f"{second} is not in the folder of {model}: put both side by side, they travel together")
+    write_card(model, read_card(model).model_copy(update={"second_look": second.name}))
 
 
 def compare(reference: Runtime, candidate: Runtime) -> Agreement:
@@ -182,7 +225,7 @@ def _rewrite_quantised(path: Path, card: ModelCard, pictures: Sequence[Pictures]
     _save(onnx.load(path), card.model_copy(update={"precision": "int8"}), path)
 
 
-def _save(model: onnx.ModelProto, card: ModelCard, path: Path) -> None:
+def _save(model: onnx.ModelProto, card: ModelCard | SecondLookCard, path: Path) -> None:
     onnx.helper.set_model_props(model, card.to_metadata())
     onnx.checker.check_model(model)
     onnx.save(model, path)
@@ -195,24 +238,33 @@ def _write_graph(deployable: Deployable, card: ModelCard, path: Path) -> None:
         half = (-(-height // CONTEXT_STRIDE), -(-width // CONTEXT_STRIDE))
         example["contexts"] = torch.zeros(batch, *half, 3, dtype=torch.uint8)
     any_size = {0: Dim.DYNAMIC, 1: Dim.DYNAMIC, 2: Dim.DYNAMIC}
+    outputs = ["logits", "presence"] if card.spec.presence else ["logits"]
+    model = _exported(deployable, example, any_size, outputs)
+    _name_sides(model, SIDES)
+    _save(model, card, path)
+
+
+def _exported(
+    network: torch.nn.Module, example: dict[str, Tensor], free: dict[int, Any], outputs: Sequence[str]
+) -> onnx.ModelProto:
+    """Return a network as a graph whose inputs are free in some of their sides."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's advice on its own internals
         program = torch.onnx.export(
-            deployable.eval(),
+            network.eval(),
             kwargs=example,
             dynamo=True,
             verbose=False,
             opset_version=OPSET,
             input_names=list(example),
-            output_names=["logits", "presence"] if card.spec.presence else ["logits"],
-            dynamic_shapes=dict.fromkeys(example, any_size),
+            output_names=list(outputs),
+            dynamic_shapes=dict.fromkeys(example, free),
         )
     if program is None:
         raise ModelError("torch exported nothing: report this with the versions that plucc doctor prints")
     model = program.model_proto
     _strip_traces(model)
-    _name_sides(model)
-    _save(model, card, path)
+    return model
 
 
 def _strip_traces(model: onnx.ModelProto) -> None:
@@ -224,14 +276,8 @@ def _strip_traces(model: onnx.ModelProto) -> None:
     del model.graph.value_info[:]
 
 
-def _name_sides(model: onnx.ModelProto) -> None:
+def _name_sides(model: onnx.ModelProto, names: dict[str, tuple[str | None, ...]]) -> None:
     """Call the free sides of inputs and outputs by what they are."""
-    names = {
-        "frames": ("batch", "height", "width", None),
-        "contexts": ("batch", "context_height", "context_width", None),
-        "logits": ("batch", None, "logit_height", "logit_width"),
-        "presence": ("batch",),
-    }
     for value in (*model.graph.input, *model.graph.output):
         for side, name in zip(value.type.tensor_type.shape.dim, names[value.name], strict=True):
             if name is not None:

@@ -30,6 +30,8 @@ from plucc.overlay import draw_heatmap
 from plucc.pipeline import Stopwatch
 from plucc.recording import check_recording, join_pieces
 from plucc.rink.sheet import Sheet, sheet_by_name
+from plucc.runtime.onnx import read_card
+from plucc.second_look import second_look_file
 from plucc.sighting import PuckFinder
 from plucc.summary import check_summary, write_summary
 from plucc.types import InputError, PluccError, Progress, silent
@@ -251,7 +253,7 @@ class _Run:
 
 def _run_video(run: _Run) -> int:
     job, source, journal = run.job, run.job.sources[0], Journal(run.job.table)
-    journal.open(identity_of(source, _work(job), (job.model, SHIPPED_PLAYERS)), resume=job.resume)
+    journal.open(identity_of(source, _work(job), _models(job)), resume=job.resume)
     try:
         _locate_rest(run, journal)
     except BaseException:
@@ -291,6 +293,11 @@ def _finish(run: _Run, journal: Journal, piece: Piece) -> None:
         with run.watch.stage("overlay"):
             film_piece(journal.film_path(number), run.video, piece, _sheet(job), job.settings.span.every)
     journal.commit(Mark(piece.observed[0].time_s, piece.next_start))
+
+
+def _models(job: Job) -> tuple[Path, ...]:
+    second = second_look_file(job.model, read_card(job.model))
+    return (job.model, SHIPPED_PLAYERS) if second is None else (job.model, SHIPPED_PLAYERS, second)
 
 
 def _work(job: Job) -> dict[str, object]:

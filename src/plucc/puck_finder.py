@@ -1,6 +1,8 @@
-"""One frame -> what it says of the puck: players, context image, network, peaks, presence."""
+"""One frame -> what it says of the puck: players, context image, network, peaks, presence, and a second look."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import cv2
 import numpy as np
@@ -12,9 +14,11 @@ from plucc.context.shipped import ShippedFinder
 from plucc.heatmap import DecodeMethod, Peak, top_peaks
 from plucc.runtime.base import MIN_SIDE_PX, Runtime
 from plucc.runtime.load import Backend, load_runtime
+from plucc.second_look import PLACES, SecondLook, second_look_file
 from plucc.sighting import Observation, View
 from plucc.track import Candidate
 from plucc.types import REFERENCE_HEIGHT_PX, Box, FloatArray, ImageArray, MaskArray, Point, ShapeError, Size
+from plucc.weighing import Evidence
 
 SHIPPED_MODEL = Path(__file__).parent / "weights" / "swift.onnx"
 CANDIDATES = 5
@@ -25,6 +29,24 @@ _GRID_PX = 32  # the network's coarsest cells: a part of the frame that starts o
 _SCALES = (0.8, 1.25)  # a frame this near to the network's own height is taken as it is
 _MOST_OF_IT = 0.6  # of the frame's area: a part this large saves nothing
 _LARGEST_AREA = 2.5  # times the network's own frame
+
+
+Judge: TypeAlias = Calibration | SecondLook
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstLook:
+    """What the heatmap network says of a frame: its peaks, and the map that they are of.
+
+    `places` are in the frame's own pixels, highest first, each with the share of probability around it. The map has
+    cells of `stride_px` frame pixels. `presence_logit` is None for a model without that output.
+    """
+
+    places: tuple[tuple[Point, float], ...]
+    presence_logit: float | None
+    probability: FloatArray
+    stride_px: float
+    log_mass: float
 
 
 class Locator:
@@ -39,7 +61,12 @@ class Locator:
         threads: int | None = None,
     ) -> None:
         self._runtime: Runtime = load_runtime(model, backend=backend, threads=threads)
-        self._calibrated = Calibration.from_card(self._runtime.card.calibration)
+        second = second_look_file(model, self._runtime.card)
+        self._judge: Judge = (
+            Calibration.from_card(self._runtime.card.calibration)
+            if second is None
+            else SecondLook(second, backend=backend, threads=threads)
+        )
         self._find_players = ShippedFinder(players, threads=threads)
 
     def frame(self, image: ImageArray) -> Observation:
@@ -55,7 +82,12 @@ class Locator:
         """Look at a frame, or at a part of it, whose players are known; None finds them first."""
         image = as_rgb(image)
         mask = self.players(image) if players is None else players
-        return observe(self._runtime, image, mask, self._calibrated, view=view)
+        return observe(self._runtime, image, mask, self._judge, view=view)
+
+    def first_look(self, image: ImageArray, count: int) -> FirstLook:
+        """Return what the heatmap network alone says of a frame, with up to `count` of its peaks."""
+        image = as_rgb(image)
+        return first_look(self._runtime, image, self.players(image), count)
 
     def fitted(self, box: Box, size: Size) -> Box | None:
         """Return the part of a frame nearest to a box that can be looked at by itself; None where that is the whole."""
@@ -66,27 +98,62 @@ def observe(
     runtime: Runtime,
     image: ImageArray,
     players: MaskArray,
-    calibrated: Calibration,
+    judge: Judge,
     method: DecodeMethod = "parabola",
     view: View | None = None,
 ) -> Observation:
-    """Return what a network says of one RGB frame, or of a part of it, whose players are known."""
-    size = Size(image.shape[1], image.shape[0])
-    scale = working_scale(size, runtime.card.heatmap.height)
+    """Return what a network says of one RGB frame, or of a part of it, whose players are known.
+
+    `judge` says how sure each place is: by what this network says alone, or by looking there again.
+    """
+    places = PLACES if isinstance(judge, SecondLook) else CANDIDATES
+    first = first_look(runtime, image, players, places, method, view)
+    presence = 1.0 if first.presence_logit is None else _sigmoid(first.presence_logit)
+    share = 1.0 if view is None else view.share(first.log_mass)
+    if isinstance(judge, SecondLook):
+        found, evidence = _looked_again(judge, image, first, share)
+    else:
+        found, evidence = [(xy_px, judge(mass * (presence * share))) for xy_px, mass in first.places], None
+    candidates = tuple(Candidate(xy_px, chance, shows(xy_px, chance, presence, players)) for xy_px, chance in found)
+    size, box_px = Size(image.shape[1], image.shape[0]), None if view is None else view.box_px
+    return Observation(
+        size, candidates, presence, first.probability, first.stride_px, players, first.log_mass, box_px, evidence
+    )
+
+
+def first_look(
+    runtime: Runtime,
+    image: ImageArray,
+    players: MaskArray,
+    count: int,
+    method: DecodeMethod = "parabola",
+    view: View | None = None,
+) -> FirstLook:
+    """Return the heatmap of a frame, or of a part of it, and up to `count` of its peaks."""
+    scale = working_scale(Size(image.shape[1], image.shape[0]), runtime.card.heatmap.height)
     image, mask = _scaled(image, scale), _scaled(players.astype(np.uint8), scale)
     rows, columns = _part(image, view, scale)
     image = np.ascontiguousarray(image[rows, columns])
     heatmaps = runtime(image[None], context_image(image, mask[rows, columns] > 0)[None])
     logits, stride_px = heatmaps.logits[0], heatmaps.stride_px
     probability, log_mass = _softmax(logits)
-    presence = 1.0 if heatmaps.presence_logits is None else _sigmoid(float(heatmaps.presence_logits[0]))
-    peaks = top_peaks(logits, CANDIDATES, method=method, sigma_px=runtime.card.heatmap.sigma_px, stride_px=stride_px)
-    share = presence * (1.0 if view is None else view.share(log_mass))
+    peaks = top_peaks(logits, count, method=method, sigma_px=runtime.card.heatmap.sigma_px, stride_px=stride_px)
     corner = Point(columns.start or 0, rows.start or 0)
-    found = [(_placed(peak, corner, scale), calibrated(peak.confidence * share)) for peak in peaks]
-    candidates = tuple(Candidate(xy_px, chance, shows(xy_px, chance, presence, players)) for xy_px, chance in found)
-    box_px = None if view is None else view.box_px
-    return Observation(size, candidates, presence, probability, stride_px / scale, players, log_mass, box_px)
+    places = tuple((_placed(peak, corner, scale), peak.confidence) for peak in peaks)
+    presence_logit = None if heatmaps.presence_logits is None else float(heatmaps.presence_logits[0])
+    return FirstLook(places, presence_logit, probability, stride_px / scale, log_mass)
+
+
+def _looked_again(
+    second: SecondLook, image: ImageArray, first: FirstLook, share: float
+) -> tuple[list[tuple[Point, float]], Evidence]:
+    """Return the likeliest places with their probabilities, best first, and what they rest on."""
+    places_px = np.array([tuple(xy_px) for xy_px, _ in first.places]).reshape(-1, 2)
+    masses = np.array([mass for _, mass in first.places])
+    evidence = Evidence(places_px, masses * share, second(image, places_px), first.presence_logit or 0.0)
+    chances = second.weighing(evidence)
+    order = np.argsort(-chances, kind="stable")[:CANDIDATES]
+    return [(first.places[index][0], float(chances[index])) for index in order], evidence
 
 
 def shows(xy_px: Point, probability: float, presence: float, players: MaskArray) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from plucc.track import Candidate
 from plucc.types import Box, FloatArray, ImageArray, MaskArray, Size
+from plucc.weighing import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,8 @@ class Observation:
 
     `probability` is the heatmap over cells of `stride_px` frame pixels; it sums to one whether a puck shows or not. It
     covers the frame, or the part of it in `view_px` that was looked at. `log_mass` is the logarithm of what it was
-    divided by; within one network it can be compared between looks.
+    divided by; within one network it can be compared between looks. `evidence` is what the candidates' probabilities
+    rest on where a second look was taken.
     """
 
     size: Size
@@ -27,6 +29,7 @@ class Observation:
     players: MaskArray
     log_mass: float = 0.0
     view_px: Box | None = None
+    evidence: Evidence | None = None
 
     def log_mass_outside(self, box: Box) -> float:
         """Return the logarithm of the heatmap's mass outside of a box of frame pixels; for a look at the whole."""

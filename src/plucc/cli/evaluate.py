@@ -45,7 +45,13 @@ def evaluate(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     calibrate: Annotated[
         bool,
-        typer.Option("--calibrate", help="Fit the model's confidence on these frames and write it into its card."),
+        typer.Option(
+            "--calibrate",
+            help="Fit the model's confidence on these frames and write it into its card, or its second look's.",
+        ),
+    ] = False,
+    first_look: Annotated[
+        bool, typer.Option("--first-look", help="Leave the second look out, where the model has one.")
     ] = False,
 ) -> None:
     """Score a model or a table of rows: tables by category and match with intervals, plots, galleries."""
@@ -71,7 +77,7 @@ def evaluate(
         against=against,
         selection=chosen,
         protocol=Protocol(protocol),
-        opening=Opening(players=players, threads=threads, device=device),
+        opening=Opening(players=players, threads=threads, device=device, first_look=first_look),
         absent_below=absent_below,
         sheet=sheet,
         pictures=pictures if folder is not None else 0,

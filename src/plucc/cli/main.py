@@ -17,6 +17,7 @@ from plucc.cli import (
     players,
     register,
     reproduce,
+    second_look,
     synth,
     train,
 )
@@ -43,6 +44,7 @@ app.add_typer(players.app, name="players")
 app.command(name="train")(train.train)
 app.command(name="mine")(train.mine)
 app.command(name="export")(export.export)
+app.add_typer(second_look.app, name="second-look")
 app.command(name="evaluate")(evaluate.evaluate)
 app.command(name="explain")(explain.explain)
 app.command(name="reproduce")(reproduce.reproduce)

@@ -8,6 +8,7 @@ from plucc.data.rows import Row, read_rows
 from plucc.data.schema import Record
 from plucc.evaluate.selection import Labelled
 from plucc.types import DataError, Point, Source
+from plucc.weighing import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Answer:
 
     A model always names its best place; whether that counts as a puck is decided by confidence. A row that says
     absent has no place. `seconds` is what finding it took, of which `player_seconds` went into the players; None for
-    rows, which were made elsewhere.
+    rows, which were made elsewhere. `evidence` is what the confidence rests on where a second look was taken.
     """
 
     xy_px: Point | None
@@ -25,6 +26,7 @@ class Answer:
     xy_m: Point | None = None
     seconds: float | None = None
     player_seconds: float | None = None
+    evidence: Evidence | None = None
 
 
 def answers_from_rows(path: Path, labelled: Labelled) -> tuple[Answer, ...]:

@@ -1,13 +1,14 @@
 """From a model or rows and a dataset to a report on disk."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from plucc.calibration import Calibration, fit_calibration
 from plucc.data.rows import write_rows
+from plucc.data.schema import Record
 from plucc.evaluate.answers import Answer, answers_from_rows, rows_from_answers
 from plucc.evaluate.gallery import galleries
 from plucc.evaluate.page import write_page
@@ -20,10 +21,14 @@ from plucc.evaluate.subjects import TABLE_SUFFIXES, HeatmapSubject, Opening, Sub
 from plucc.evaluate.tables import ALL, Measuring, Protocol, Theme, measured_tables
 from plucc.evaluate.tracking import is_sequence, track_scores
 from plucc.locator import ABSENT_BELOW, locate
-from plucc.metrics.figures import is_correct
+from plucc.metrics.figures import CORRECT_PX, is_correct
 from plucc.rink.sheet import sheet_by_name
+from plucc.runtime.onnx import read_card
+from plucc.runtime.second_card import read_second_card
+from plucc.second_look import second_look_file
 from plucc.types import InputError, Point, Progress, require, silent
 from plucc.video import read_image
+from plucc.weighing import Evidence, Weighing, fit_weighing
 
 FILES = ("report.json", "figures.csv", "report.md", "report.html")
 
@@ -102,27 +107,41 @@ def write_report(result: Result, folder: Path) -> None:
         write_rows(folder / ("rows.csv" if number == 0 else "rows-against.csv"), rows)
 
 
-def calibrate(model: Path, result: Result) -> Calibration:
-    """Fit a model's confidence on the frames of a report and write it into the model's card."""
+def calibrate(model: Path, result: Result) -> Calibration | Weighing:
+    """Fit a model's confidence on the frames of a report and write it into its card, or its second look's."""
     for module in ("torch", "onnx"):
         require(module, "train")
     from plucc.export import write_card  # noqa: PLC0415  # torch loads here, when a card is to be written
-    from plucc.runtime.onnx import read_card  # noqa: PLC0415
 
     card = read_card(model)
+    scoring = result.scorings[0]
+    evidence = [answer.evidence for answer in scoring.answers if answer.evidence is not None]
+    second = second_look_file(model, card) if evidence else None
+    if second is not None:
+        weighing = fit_weighing(evidence, [_right_place(*pair) for pair in zip(evidence, scoring.records, strict=True)])
+        write_card(second, read_second_card(second).model_copy(update={"weighing": weighing.to_card()}))
+        return weighing
     if card.calibration:
         raise InputError(f"{model} is calibrated already: export it again first")
-    frames = result.scorings[0].answered
+    frames = scoring.answered
     fitted = fit_calibration(frames.confidence, is_correct(frames))
     write_card(model, card.model_copy(update={"calibration": fitted.to_card()}))
     return fitted
 
 
+def _right_place(evidence: Evidence, record: Record) -> int | None:
+    """Return which of the places is the puck's: the nearest, if it is near enough for a confidence to call it right."""
+    if record.puck is None or not len(evidence.places_px):
+        return None
+    away_px = np.hypot(*(evidence.places_px - np.array(tuple(record.puck.centre_px))).T)
+    nearest = int(np.argmin(away_px))
+    return nearest if away_px[nearest] * record.size.reference_scale <= CORRECT_PX else None
+
+
 def _opening(request: Request) -> Opening:
     if request.protocol is not Protocol.PAPER:
         return request.opening
-    chosen = request.opening
-    return Opening(chosen.players, "argmax", chosen.threads, chosen.device)
+    return replace(request.opening, method="argmax")
 
 
 def _is_table(source: str) -> bool:

@@ -18,6 +18,7 @@ from plucc.heatmap import DecodeMethod, gaussian_target
 from plucc.puck_finder import SHIPPED_MODEL, observe
 from plucc.runtime.base import Runtime
 from plucc.runtime.load import load_runtime
+from plucc.second_look import SecondLook, second_look_file
 from plucc.sighting import Observation
 from plucc.track import Candidate
 from plucc.types import ImageArray, InputError, MaskArray, Point, Size, Source, require
@@ -42,10 +43,11 @@ class Sight:
     def answer(self) -> Answer:
         """Return the best candidate, however faint."""
         best = self.observation.candidates[0] if self.observation.candidates else None
+        evidence = self.observation.evidence
         if best is None:
-            return Answer(None, 0.0, Source.ABSENT, None, self.seconds, self.player_seconds)
+            return Answer(None, 0.0, Source.ABSENT, None, self.seconds, self.player_seconds, evidence)
         source = Source.SEEN if best.visible else Source.INFERRED
-        return Answer(best.xy_px, best.probability, source, None, self.seconds, self.player_seconds)
+        return Answer(best.xy_px, best.probability, source, None, self.seconds, self.player_seconds, evidence)
 
 
 class Subject(Protocol):
@@ -61,29 +63,41 @@ class Subject(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How to open a model: where its players come from, how peaks are read, and on what it runs."""
+    """How to open a model: where its players come from, how peaks are read, and on what it runs.
+
+    `first_look` leaves the second look out, where the model has one.
+    """
 
     players: Players = "shipped"
     method: DecodeMethod = "parabola"
     threads: int | None = None
     device: str = "cpu"
+    first_look: bool = False
 
 
 class HeatmapSubject:
-    """PLUCC or a heatmap baseline: players, context image, network, peaks, as in `plucc locate`."""
+    """PLUCC or a heatmap baseline: players, context image, network, peaks, second look, as in `plucc locate`."""
 
-    def __init__(self, name: str, runtime: Runtime, find_players: PlayerFinder | None, opening: Opening) -> None:
+    def __init__(
+        self,
+        name: str,
+        runtime: Runtime,
+        find_players: PlayerFinder | None,
+        opening: Opening,
+        second: SecondLook | None = None,
+    ) -> None:
         self.name = name
-        self._runtime, self._opening = runtime, opening
+        self._runtime, self._opening, self.second = runtime, opening, second
         self._find_players = find_players if runtime.card.uses_context else None
-        self._calibrated = Calibration.from_card(runtime.card.calibration)
+        self._judge = second or Calibration.from_card(runtime.card.calibration)
         self.facts = {
             "kind": "heatmap network",
             "trained at": f"{runtime.card.heatmap.width}x{runtime.card.heatmap.height}",
             "sigma": f"{runtime.card.heatmap.sigma_px:g} px",
             "players": "none" if self._find_players is None else self._find_players.version,
             "decoding": opening.method,
-            "calibrated": "yes" if runtime.card.calibration else "no",
+            "second look": "none" if second is None else second.path.stem,
+            "calibrated": "yes" if (runtime.card.calibration if second is None else second.card.weighing) else "no",
         }
 
     @property
@@ -95,7 +109,7 @@ class HeatmapSubject:
         started = time.perf_counter()
         mask = self._mask(image, players)
         found = time.perf_counter()
-        seen = observe(self._runtime, image, mask, self._calibrated, self._opening.method)
+        seen = observe(self._runtime, image, mask, self._judge, self._opening.method)
         return Sight(seen, time.perf_counter() - started, found - started)
 
     def frame(self, image: ImageArray) -> Observation:
@@ -151,7 +165,9 @@ def open_subject(source: Path | str, opening: Opening, *, name: str | None = Non
     if path.suffix == ".ckpt":
         return _open_checkpoint(path, title, opening)
     runtime = load_runtime(path, threads=opening.threads, device=opening.device)
-    return HeatmapSubject(title, runtime, _finder(opening), opening)
+    beside = None if opening.first_look else second_look_file(path, runtime.card)
+    second = None if beside is None else SecondLook(beside, threads=opening.threads, device=opening.device)
+    return HeatmapSubject(title, runtime, _finder(opening), opening, second)
 
 
 def _open_checkpoint(path: Path, title: str, opening: Opening) -> Subject:

@@ -1,5 +1,6 @@
 """timm backbones as feature pyramids: fresh, pretrained by name, or from a local file."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,39 @@ def create_backbone(spec: TimmEncoderSpec, *, pretrained: bool) -> nn.Module:
     return backbone
 
 
+def create_classifier(name: str, *, pretrained: bool) -> nn.Module:
+    """Return a timm classifier without its classes, of a family whose features are a stem and `blocks`."""
+    try:
+        model: nn.Module = timm.create_model(name, num_classes=0, pretrained=pretrained)
+    except RuntimeError as error:
+        raise ConfigError(f"timm has no backbone {name}: see timm.list_models() for the names") from error
+    except OSError as error:
+        raise InputError(
+            f"the weights of {name} could not be downloaded: name a file with a copy of them on this machine"
+        ) from error
+    if not all(hasattr(model, part) for part in ("conv_stem", "bn1", "blocks")):
+        raise ConfigError(
+            f"{name} is not built as MobileNetV3 or EfficientNet are: choose a backbone of those families"
+        )
+    return model
+
+
+def read_backbone(name: str, path: Path) -> dict[str, Tensor]:
+    """Return a backbone's weights from a file, by timm's names.
+
+    A file by other names is taken where it holds the same layers in the same order, as other EfficientNets do; layers
+    after the last one that is needed, such as its classes, are left out.
+    """
+    found, wanted = _read_weights(path), timm.create_model(name, num_classes=0).state_dict()
+    missing = _missing(found, wanted)
+    if missing is None:
+        return {key: value for key, value in found.items() if key in wanted}
+    in_order = dict(zip(wanted, found.values(), strict=False))
+    if not set(found) & set(wanted) and _missing(in_order, wanted) is None:
+        return in_order
+    raise ModelError(f"{path} does not hold {name} ({missing} is missing or of another size): give its weights")
+
+
 def published(backbone: nn.Module) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return channels and strides of the backbone's features, finest first."""
     info: Any = backbone.feature_info
@@ -43,16 +77,18 @@ def published(backbone: nn.Module) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _check_fits(name: str, path: Path) -> None:
     """Refuse a file that does not hold the backbone; timm itself would skip what does not match and say nothing."""
-    found = _read_weights(path)
-    model = timm.create_model(name, num_classes=0)
-    missing = [
-        key
-        for key, value in model.state_dict().items()
-        if key not in found or (found[key].shape != value.shape and value.dim() > 0)
-    ]
-    missing = [key for key in missing if not key.endswith("num_batches_tracked")]
-    if missing:
-        raise ModelError(f"{path} does not hold {name} ({missing[0]} is missing or of another size): give its weights")
+    missing = _missing(_read_weights(path), timm.create_model(name, num_classes=0).state_dict())
+    if missing is not None:
+        raise ModelError(f"{path} does not hold {name} ({missing} is missing or of another size): give its weights")
+
+
+def _missing(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> str | None:
+    """Return the first layer that is not there, or of another size; counters do not matter."""
+    for key, value in wanted.items():
+        fits = key in found and (found[key].shape == value.shape or value.dim() == 0)
+        if not fits and not key.endswith("num_batches_tracked"):
+            return key
+    return None
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:

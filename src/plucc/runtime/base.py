@@ -1,6 +1,7 @@
 """The one way to run a model: RGB pictures in, heatmaps out."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -40,6 +41,12 @@ class Runtime(Protocol):
     def device(self) -> str: ...
 
     def __call__(self, frames: ImageArray, contexts: ImageArray | None = None) -> Heatmaps: ...
+
+
+class Graph(Protocol):
+    """A loaded model file of any kind: 8-bit inputs by name, its outputs in order."""
+
+    def __call__(self, inputs: Mapping[str, ImageArray]) -> list[FloatArray]: ...
 
 
 def named_inputs(card: ModelCard, frames: ImageArray, contexts: ImageArray | None) -> dict[str, ImageArray]:

@@ -1,8 +1,8 @@
 """The card that an exported model carries in its own file: what it is, what it expects, and where it comes from."""
 
 import json
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -24,6 +24,7 @@ KEYS = (
     "data",
     "precision",
 )
+SECOND_LOOK = "second_look"  # the one entry that a file may lack
 
 Precision: TypeAlias = Literal["fp32", "fp16", "int8"]
 
@@ -32,7 +33,8 @@ class ModelCard(Section):
     """Facts about a model. An empty `calibration` means that confidences are raw.
 
     `data` names what it was trained on, `version` the plucc that exported it. `heatmap` holds frame size and σ of its
-    training; other frame sizes run too.
+    training; other frame sizes run too. `second_look` names the file, in the same folder, of the network that looks
+    again at what this one finds; None where there is none.
     """
 
     spec: NetworkSpec
@@ -41,6 +43,7 @@ class ModelCard(Section):
     data: dict[str, Any] = Field(default_factory=dict)
     version: str
     precision: Precision = "fp32"
+    second_look: Annotated[str, Field(pattern=r"^[^/\\]+\.onnx$")] | None = None
 
     @property
     def uses_context(self) -> bool:
@@ -62,31 +65,15 @@ class ModelCard(Section):
             "data": json.dumps(self.data),
             "precision": self.precision,
         }
+        if self.second_look is not None:
+            entries[SECOND_LOOK] = self.second_look
         return {PREFIX + key: value for key, value in entries.items()}
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, str], origin: str) -> "ModelCard":
         """Read the card back; `origin` names the file when it is foreign, incomplete, or of another version."""
-        missing = [key for key in KEYS if PREFIX + key not in metadata]
-        if missing:
-            raise ModelError(
-                f"{origin} does not say what it is ({PREFIX}{missing[0]} is missing from its metadata): "
-                f"give a model that plucc export wrote"
-            )
-        found = {key: metadata[PREFIX + key] for key in KEYS}
-        if found["kind"] != KIND or found["format"] != str(FORMAT):
-            raise ModelError(
-                f"{origin} is a {found['kind']} model of format {found['format']}, this plucc reads {KIND} models of "
-                f"format {FORMAT}: export it again from its checkpoint"
-            )
-        return cls._from_entries(found, origin)
-
-    @classmethod
-    def _from_entries(cls, found: Mapping[str, str], origin: str) -> "ModelCard":
-        try:
-            parsed = {key: json.loads(found[key]) for key in ("spec", "sizes", "calibration", "data")}
-        except json.JSONDecodeError as error:
-            raise ModelError(f"{origin} has damaged metadata: export it again from its checkpoint") from error
+        found = read_entries(metadata, KEYS, KIND, FORMAT, origin)
+        parsed = parse_entries(found, ("spec", "sizes", "calibration", "data"), origin)
         fields = {
             "spec": parsed["spec"],
             "heatmap": parsed["sizes"],
@@ -94,5 +81,37 @@ class ModelCard(Section):
             "data": parsed["data"],
             "version": found["version"],
             "precision": found["precision"],
+            "second_look": metadata.get(PREFIX + SECOND_LOOK),
         }
         return parse_section(cls, fields, origin)
+
+
+def read_entries(metadata: Mapping[str, str], keys: Sequence[str], kind: str, form: int, origin: str) -> dict[str, str]:
+    """Return the named entries of a model file, without their prefix; a file of another kind or format is refused."""
+    told = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
+    for key in ("kind", "format"):
+        _check_has(told, key, origin)
+    if told["kind"] != kind or told["format"] != str(form):
+        raise ModelError(
+            f"{origin} is a {told['kind']} model of format {told['format']}, this plucc reads {kind} models of "
+            f"format {form}: export it again from its checkpoint"
+        )
+    for key in keys:
+        _check_has(told, key, origin)
+    return {key: told[key] for key in keys}
+
+
+def parse_entries(found: Mapping[str, str], keys: Sequence[str], origin: str) -> dict[str, Any]:
+    """Return the values of entries that are written as JSON."""
+    try:
+        return {key: json.loads(found[key]) for key in keys}
+    except json.JSONDecodeError as error:
+        raise ModelError(f"{origin} has damaged metadata: export it again from its checkpoint") from error
+
+
+def _check_has(told: Mapping[str, str], key: str, origin: str) -> None:
+    if key not in told:
+        raise ModelError(
+            f"{origin} does not say what it is ({PREFIX}{key} is missing from its metadata): "
+            f"give a model that plucc export wrote"
+        )

@@ -4,14 +4,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from plucc.runtime.base import Runtime
-from plucc.runtime.onnx import OnnxRuntime
-from plucc.runtime.openvino import OpenVinoRuntime
+from plucc.runtime.base import Graph, Runtime
+from plucc.runtime.onnx import OnnxGraph, OnnxRuntime
+from plucc.runtime.openvino import OpenVinoGraph, OpenVinoRuntime
 from plucc.types import InputError
 
 Backend: TypeAlias = Literal["auto", "onnx", "openvino"]
 
 _LOADERS: dict[str, type[OnnxRuntime] | type[OpenVinoRuntime]] = {"onnx": OnnxRuntime, "openvino": OpenVinoRuntime}
+_GRAPHS: dict[str, type[OnnxGraph] | type[OpenVinoGraph]] = {"onnx": OnnxGraph, "openvino": OpenVinoGraph}
 
 
 def load_runtime(path: Path, *, backend: Backend = "auto", threads: int | None = None, device: str = "cpu") -> Runtime:
@@ -21,6 +22,15 @@ def load_runtime(path: Path, *, backend: Backend = "auto", threads: int | None =
     """
     if path.suffix != ".onnx":
         raise InputError(f"{path} is not an exported model: run plucc export on it first, or give an .onnx file")
-    if backend == "auto":
-        backend = "openvino" if device == "cpu" and find_spec("openvino") else "onnx"
-    return _LOADERS[backend](path, threads=threads, device=device)
+    return _LOADERS[_chosen(backend, device)](path, threads=threads, device=device)
+
+
+def load_graph(path: Path, *, backend: Backend = "auto", threads: int | None = None, device: str = "cpu") -> Graph:
+    """Load a model file of another kind than a puck model's, chosen alike; its card is the caller's to read."""
+    return _GRAPHS[_chosen(backend, device)](path, threads=threads, device=device)
+
+
+def _chosen(backend: Backend, device: str) -> str:
+    if backend != "auto":
+        return backend
+    return "openvino" if device == "cpu" and find_spec("openvino") else "onnx"

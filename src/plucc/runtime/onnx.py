@@ -1,5 +1,6 @@
 """Models on ONNX Runtime, which the core install brings along."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +9,16 @@ import onnxruntime as ort
 from plucc.runtime.base import Heatmaps, fitting_threads, named_inputs, to_heatmaps
 from plucc.runtime.card import ModelCard
 from plucc.runtime.metadata import read_metadata
-from plucc.types import ImageArray, InputError, ModelError
+from plucc.types import FloatArray, ImageArray, InputError, ModelError
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 ERRORS_ONLY = 3
 
 
-class OnnxRuntime:
-    """An exported model on ONNX Runtime; `threads` defaults to what the machine has."""
+class OnnxGraph:
+    """A model file on ONNX Runtime, whatever it computes; `threads` defaults to what the machine has."""
 
     def __init__(self, path: Path, *, threads: int | None = None, device: str = "cpu") -> None:
-        self.card = read_card(path)
-        self.device = device
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads or fitting_threads()
         options.inter_op_num_threads = 1
@@ -27,9 +26,21 @@ class OnnxRuntime:
         options.log_severity_level = ERRORS_ONLY
         self._session = _open_session(path, options, device)
 
+    def __call__(self, inputs: Mapping[str, ImageArray]) -> list[FloatArray]:
+        outputs: list[FloatArray] = self._session.run(None, dict(inputs))
+        return outputs
+
+
+class OnnxRuntime:
+    """An exported puck model on ONNX Runtime."""
+
+    def __init__(self, path: Path, *, threads: int | None = None, device: str = "cpu") -> None:
+        self.card = read_card(path)
+        self.device = device
+        self._graph = OnnxGraph(path, threads=threads, device=device)
+
     def __call__(self, frames: ImageArray, contexts: ImageArray | None = None) -> Heatmaps:
-        outputs = self._session.run(None, named_inputs(self.card, frames, contexts))
-        return to_heatmaps(self.card, outputs)
+        return to_heatmaps(self.card, self._graph(named_inputs(self.card, frames, contexts)))
 
 
 def read_card(path: Path) -> ModelCard:

@@ -1,23 +1,23 @@
 """A slow copy of the network that follows the trained one: the exponential moving average of its weights."""
 
 from copy import deepcopy
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from plucc.network.detectors import PuckDetector
-from plucc.network.plucc import PuckNetwork
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
 
-class WeightAverage:
+class WeightAverage(Generic[NetworkT]):
     """Holds the averaged network, in evaluation mode.
 
     The decay grows with the number of updates up to its final value, so that the first random weights are forgotten
     early in a short run: min(decay, (1 + n) / (10 + n)). Batch-norm statistics are averaged alike; counters are copied.
     """
 
-    def __init__(self, network: PuckNetwork | PuckDetector, decay: float) -> None:
-        self.network: PuckNetwork | PuckDetector = deepcopy(network).eval().requires_grad_(False)
+    def __init__(self, network: NetworkT, decay: float) -> None:
+        self.network: NetworkT = deepcopy(network).eval().requires_grad_(False)
         self._decay = decay
         self._updates = 0
 

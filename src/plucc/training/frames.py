@@ -110,7 +110,7 @@ class _MistakeLine(BaseModel):
 def read_mistakes(path: Path) -> dict[str, tuple[Point, ...]]:
     """Read hard negatives: a line for each place, `{"image": …, "x": …, "y": …}`, in the image's own pixels."""
     mistakes: dict[str, tuple[Point, ...]] = {}
-    for line in _lines(path, _MistakeLine):
+    for line in read_lines(path, _MistakeLine):
         mistakes[line.image] = (*mistakes.get(line.image, ()), Point(line.x, line.y))
     return mistakes
 
@@ -120,7 +120,8 @@ def half_shape(size: Size) -> tuple[int, int]:
     return -(-size.height // CONTEXT_STRIDE), -(-size.width // CONTEXT_STRIDE)
 
 
-def _lines(path: Path, kind: type[LineT]) -> Iterator[LineT]:
+def read_lines(path: Path, kind: type[LineT]) -> Iterator[LineT]:
+    """Yield the lines of a JSONL file; the first bad one is an error that names it."""
     if not path.is_file():
         raise InputError(f"{path} is not a file: give a JSONL file with a line for each image")
     with path.open("rb") as file:

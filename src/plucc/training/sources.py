@@ -62,7 +62,7 @@ def _split(dataset: Dataset, spec: Spec) -> tuple[tuple[Record, ...], tuple[Reco
     splits = _splits(dataset, spec)
     usable = tuple(record for record in dataset.records if record.puck is not None or record.no_puck)
     part = {split: tuple(record for record in usable if splits.of(record.match) is split) for split in Split}
-    return tuple(record for record in part[Split.TRAIN] if not _is_mislabelled(record)), part[Split.VAL]
+    return tuple(record for record in part[Split.TRAIN] if not is_mislabelled(record)), part[Split.VAL]
 
 
 def _splits(dataset: Dataset, spec: Spec) -> Splits:
@@ -85,7 +85,7 @@ def _check_matches(datasets: Sequence[Dataset], spec: Spec) -> None:
         raise ConfigError(f"no dataset has a match {unknown[0]}: choose among {', '.join(sorted(known))}")
 
 
-def _is_mislabelled(record: Record) -> bool:
+def is_mislabelled(record: Record) -> bool:
     """Tell a box that no puck fills, not even in a close-up: its centre may be far from the puck."""
     if record.puck is None or record.puck.box_px is None:
         return False

@@ -1,0 +1,51 @@
+"""The second look: a small network that looks closely at the few places where the first thinks the puck may be."""
+
+from pathlib import Path
+
+import numpy as np
+
+from plucc.patches import patches_around
+from plucc.runtime.card import ModelCard
+from plucc.runtime.load import Backend, load_graph
+from plucc.runtime.second_card import read_second_card
+from plucc.types import FloatArray, ImageArray, ModelError
+from plucc.weighing import Weighing
+
+PLACES = 8  # of the first look: the puck is hardly ever further down its list
+INPUT = "patches"
+
+
+class SecondLook:
+    """A loaded second look, and how its word is weighed against the first one's."""
+
+    def __init__(
+        self, path: Path, *, backend: Backend = "auto", threads: int | None = None, device: str = "cpu"
+    ) -> None:
+        self.path = path
+        self.card = read_second_card(path)
+        self.weighing = Weighing.from_card(self.card.weighing)
+        self._graph = load_graph(path, backend=backend, threads=threads, device=device)
+
+    def __call__(self, image: ImageArray, places_px: FloatArray) -> FloatArray:
+        """Return a logit for each place (k, 2) of an RGB frame, in its own pixels: high where the puck shows there."""
+        spec = self.card.spec
+        patches = patches_around(image, places_px, spec.windows_px, spec.side_px)
+        # always as many at once: a graph that is compiled for its input's size is compiled only once
+        batches = [patches[start : start + PLACES] for start in range(0, len(patches), PLACES)]
+        logits = [self._graph({INPUT: _filled(batch)})[0][: len(batch)] for batch in batches]
+        return np.concatenate(logits).astype(np.float64) if logits else np.empty(0)
+
+
+def second_look_file(model: Path, card: ModelCard) -> Path | None:
+    """Return where the second look of a puck model is; None where its card names none."""
+    if card.second_look is None:
+        return None
+    path = model.parent / card.second_look
+    if not path.is_file():
+        raise ModelError(f"{model} names {card.second_look} as its second look, which is not beside it: put it there")
+    return path
+
+
+def _filled(batch: ImageArray) -> ImageArray:
+    missing = PLACES - len(batch)
+    return np.pad(batch, [(0, missing), *[(0, 0)] * (batch.ndim - 1)]) if missing else np.ascontiguousarray(batch)

@@ -1,0 +1,169 @@
+"""The second look learns from mined places; a killed run goes on as if it had not been."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from plucc.cli.main import app
+from plucc.config import SecondLookSpec
+from plucc.data.manifest import read_dataset
+from plucc.data.schema import Puck, Record
+from plucc.network.second_look import load_second_look
+from plucc.training.second_look import (
+    PlaceSource,
+    SecondLookFit,
+    SecondLookPlan,
+    SecondLookTraining,
+    fit_second_look,
+    parse_source,
+    train_second_look,
+)
+from plucc.training.second_look_samples import PeakLine, lesson, mine_peaks, sample_places
+from plucc.types import ConfigError, DataError, ImageArray, ModelError, Point, Size
+
+SPEC = SecondLookSpec(backbone="mobilenetv3_small_050", windows_px=(60.0, 180.0), side_px=64, hidden=16)
+
+
+@dataclass(frozen=True)
+class DarkPlaces:
+    """What a simple first look finds: the darkest places of a frame, and how often it was asked."""
+
+    places: tuple[tuple[Point, float], ...]
+    presence_logit: float | None = 1.5
+
+
+class Finder:
+    def __init__(self, stop_after: int = 10**6) -> None:
+        self.asked, self._stop_after = 0, stop_after
+
+    def __call__(self, image: ImageArray, count: int) -> DarkPlaces:
+        if self.asked == self._stop_after:
+            raise KeyboardInterrupt
+        self.asked += 1
+        grey = image.mean(axis=2)
+        height, width = (side // 16 for side in grey.shape)
+        blocks = grey[: height * 16, : width * 16].reshape(height, 16, width, 16).mean(axis=(1, 3))
+        darkest = np.argsort(blocks, axis=None)[:count]
+        rows, columns = np.unravel_index(darkest, blocks.shape)
+        return DarkPlaces(
+            tuple((Point(16.0 * x + 8, 16.0 * y + 8), 0.5 / (n + 1)) for n, (y, x) in enumerate(zip(rows, columns)))  # noqa: B905
+        )
+
+
+def record(visible: float | None = None, *, puck: bool = True) -> Record:
+    label = Puck(point_px=Point(400, 300), visible_fraction=visible) if puck else None
+    return Record(image="a.png", size=Size(1920, 1080), match="m", puck=label, no_puck=not puck)
+
+
+LINE = PeakLine(image="a.png", match="m", peaks=((420.0, 300.0, 0.5), (500.0, 300.0, 0.3), (422.0, 300.0, 0.1)))
+
+
+def test_only_places_clear_of_the_puck_are_counter_examples() -> None:
+    """At 1080 lines 14 px are 21: 20 away is the puck's own place, 22 away is not."""
+    taught = lesson(record(), LINE)
+    assert taught.puck_px == Point(400, 300)
+    assert taught.others_px.tolist() == [[500.0, 300.0], [422.0, 300.0]]
+    hidden = lesson(record(0.1), LINE)
+    assert hidden.puck_px is None
+    assert hidden.others_px.tolist() == [[500.0, 300.0], [422.0, 300.0]]
+    assert lesson(record(puck=False), LINE).others_px.shape == (3, 2)
+    assert not lesson(record(0.0), replace_peaks(()))
+
+
+def replace_peaks(peaks: tuple[tuple[float, float, float], ...]) -> PeakLine:
+    return LINE.model_copy(update={"peaks": peaks})
+
+
+def test_samples_show_what_their_labels_say() -> None:
+    """A white puck on grey: what is labelled 1 is light at its centre, and never anything else."""
+    image = np.full((720, 1280, 3), 90, np.uint8)
+    image[292:308, 392:408] = 255
+    peaks = tuple((100.0 + 60 * n, 100.0, 0.1) for n in range(12))
+    taught = lesson(record().model_copy(update={"size": Size(1280, 720)}), replace_peaks(peaks))
+    for seed in range(5):
+        patches, labels = sample_places(image, taught, SPEC, np.random.default_rng(seed))
+        assert patches.shape == (7, 2, 64, 64, 3)
+        assert labels.tolist() == [0, 0, 0, 0, 0, 1, 1]
+        contrast = patches[:, 0, 30:34, 30:34].mean(axis=(1, 2, 3)) - patches[:, 0, :8, :8].mean(axis=(1, 2, 3))
+        assert (contrast[labels == 1] > 25).all()
+        assert (contrast[labels == 0] < 25).all()
+    again, _ = sample_places(image, taught, SPEC, np.random.default_rng(4))
+    np.testing.assert_array_equal(again, patches)
+
+
+def test_mining_goes_on_where_it_was_killed(drawn: Path, tmp_path: Path) -> None:
+    dataset = read_dataset(drawn)
+    whole = mine_peaks(dataset, dataset.records, tmp_path / "whole.jsonl", Finder)
+    broken = tmp_path / "broken.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        mine_peaks(dataset, dataset.records, broken, lambda: Finder(stop_after=5))
+    with broken.open("a") as file:
+        file.write('{"image": "half a li')
+    finder = Finder()
+    assert mine_peaks(dataset, dataset.records, broken, lambda: finder) == whole
+    assert finder.asked == len(dataset) - 5
+    assert broken.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    mine_peaks(dataset, dataset.records, broken, lambda: pytest.fail("nothing is left to find"))
+
+
+def plan_of(drawn: Path, **changes: object) -> SecondLookPlan:
+    training = SecondLookTraining(steps=4, batch=3, warmup_steps=1, seed=3, workers=0)
+    plan = SecondLookPlan((PlaceSource(drawn),), SPEC, training, frozenset({"m3"}))
+    return replace(plan, **changes)  # type: ignore[arg-type]
+
+
+def test_training_lowers_the_loss_and_is_exported_with_its_facts(drawn: Path, tmp_path: Path) -> None:
+    fit = train_second_look(plan_of(drawn), tmp_path / "run.pt", Finder)
+    assert fit.step == 4
+    assert {record.match for record in fit.sources[0].records} == {"m0", "m1", "m2"}
+    peaks = (tmp_path / "drawn.peaks.jsonl").read_text()
+    assert '"m3"' not in peaks
+    longer = SecondLookFit(
+        plan_of(drawn, training=replace(fit.plan.training, steps=60, learning_rate=4e-3)), fit.sources
+    )
+    patches, labels = next(longer.batches())
+    losses = [longer.advance(patches, labels) for _ in range(8)]
+    assert min(losses[4:]) < 0.8 * losses[0]
+    net, data = load_second_look(tmp_path / "run.pt")
+    assert net.spec == SPEC
+    assert (data["datasets"], data["held_out"], data["steps"]) == (["drawn"], ["m3"], 4)
+
+
+def test_a_killed_run_ends_as_one_that_was_not(drawn: Path, tmp_path: Path) -> None:
+    whole = train_second_look(plan_of(drawn), tmp_path / "whole.pt", Finder)
+    broken = tmp_path / "broken.pt"
+
+    def killed(items: object, *, total: int | None = None, label: str = "") -> object:
+        for count, item in enumerate(items):  # type: ignore[arg-type, var-annotated]
+            if label == "training" and count == 2:
+                fit.save(broken)
+                raise KeyboardInterrupt
+            yield item
+
+    fit = SecondLookFit(plan_of(drawn), whole.sources)
+    with pytest.raises(KeyboardInterrupt):
+        fit_second_look(fit, broken, progress=killed)  # type: ignore[arg-type]
+    resumed = SecondLookFit(plan_of(drawn), whole.sources)
+    fit_second_look(resumed, broken)
+    assert resumed.step == 4
+    for key, value in whole.average.network.state_dict().items():
+        torch.testing.assert_close(resumed.average.network.state_dict()[key], value, rtol=0, atol=0)
+
+
+def test_what_cannot_be_trained_is_a_sentence(drawn: Path, tmp_path: Path, write_set: Callable[..., Path]) -> None:
+    held = frozenset({"m0", "m1", "m2", "m3"})
+    with pytest.raises(DataError, match="no frame to learn from"):
+        train_second_look(plan_of(drawn, held_out=held), tmp_path / "a.pt", Finder)
+    torch.save({"model": {}}, tmp_path / "other.pt")
+    with pytest.raises(ModelError, match="holds another network's training"):
+        train_second_look(plan_of(drawn), tmp_path / "other.pt", Finder)
+    with pytest.raises(ConfigError, match="is no source"):
+        parse_source("real@much")
+    outcome = CliRunner().invoke(app, ["second-look", "train", "x.pt", "--data", str(drawn), "--windows", "64,wide"])
+    assert isinstance(outcome.exception, ConfigError)
+    assert "windows_px" in str(outcome.exception)
