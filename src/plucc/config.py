@@ -209,6 +209,7 @@ class AugmentSpec(Section):
     anywhere: Probability = 0.0  # crops placed without regard to the puck
     hard_negative: Probability = 0.0  # crops around a listed mistake, where the frame has one
     paint_out: Probability = 0.0  # the puck is painted over, and the frame has none
+    hide: Probability = 0.0  # the puck is painted over but still where it was: the players tell
     paint_decoy: Probability = 0.0  # the same paint where no puck is, so that paint is no clue
     transplant: Probability = 0.0  # the puck moves to another spot of ice, often streaked
     colour: Probability = 0.0  # exposure, contrast, gamma, balance, saturation

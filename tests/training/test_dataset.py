@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,28 @@ def test_painted_out_sample_is_absent_and_has_no_point(drawn: Path, tiny: Tiny) 
     assert batch.frames.shape == (8, 64, 64, 3)
     assert batch.contexts.shape == (8, 32, 32, 3)
     assert batch.frames.dtype == torch.uint8
+
+
+def test_hidden_sample_is_absent_and_keeps_its_point(drawn: Path, tiny: Tiny) -> None:
+    shown, hidden = (tiny(drawn, augment={"hide": chance, "paint_out": 0.0, "anywhere": 0.0}) for chance in (0.0, 1.0))
+    before, after = (TrainingSamples(open_sources(spec).training, spec)[Draw(3, 0, 3)] for spec in (shown, hidden))
+    assert after.point_px == before.point_px
+    assert before.present
+    assert not after.present
+    assert (after.frame != before.frame).any()
+
+
+@pytest.mark.parametrize("is_carried", [True, False])
+def test_only_a_puck_that_players_may_look_at_is_hidden(
+    is_carried: bool, drawn: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def transplant(sample: Sample, rng: np.random.Generator) -> Sample:
+        return replace(sample, point_px=Point(70.0, 50.0)) if is_carried else sample
+
+    monkeypatch.setattr("plucc.training.dataset.transplant", transplant)
+    spec = tiny(drawn, augment={"hide": 1.0, "paint_out": 0.0, "transplant": 1.0, "anywhere": 0.0})
+    view = augmented(blank(Point(80.0, 60.0)), spec, (), np.random.default_rng(0))
+    assert view.is_visible == is_carried
 
 
 def test_withheld_frames_come_at_their_rate(drawn: Path, tiny: Tiny) -> None:

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset as TorchDataset
 
-from plucc.config import Spec
+from plucc.config import AugmentSpec, Spec
 from plucc.data.manifest import Dataset
 from plucc.data.schema import Puck, Record
 from plucc.training.frames import Frames, PlayerMasks, half_shape
 from plucc.training.mixture import Draw
-from plucc.training.painting import paint_decoy, paint_out, transplant
+from plucc.training.painting import hide, paint_decoy, paint_out, transplant
 from plucc.training.photometry import degrade
 from plucc.training.placement import place_crop, place_frame
 from plucc.training.sample import Sample, move, move_point
@@ -101,7 +101,7 @@ class TrainingSamples(TorchDataset[Example]):
 
 def augmented(sample: Sample, spec: Spec, mistakes_px: Sequence[Point], rng: np.random.Generator) -> Sample:
     """Return a training view of a frame: painted, cropped or resized, then degraded."""
-    augment = spec.augment
+    augment, recorded = spec.augment, sample
     if sample.is_visible and rng.random() < augment.transplant:
         sample = transplant(sample, rng)
     if spec.data.crop_px is None:
@@ -109,14 +109,25 @@ def augmented(sample: Sample, spec: Spec, mistakes_px: Sequence[Point], rng: np.
     else:
         matrix, size = place_crop(sample, spec, mistakes_px, rng), Size(spec.data.crop_px, spec.data.crop_px)
     looks_at = move_point(Point(size.width / 2, size.height / 2), np.linalg.inv(matrix))
-    if sample.is_visible and rng.random() < augment.paint_out:
-        sample = paint_out(sample, rng)
+    sample = _covered(sample, augment, rng, players_tell=sample is recorded)
     if rng.random() < augment.paint_decoy:
         sample = paint_decoy(sample, looks_at, 0.4 * size.height, rng)
     view = move(sample, matrix, size, _mean_colour(spec))
     if rng.random() < augment.mask_fault:
         view = replace(view, players=faulty(view.players, rng))
     return replace(view, image=degrade(view.image, view.point_px, augment, rng))
+
+
+def _covered(sample: Sample, augment: AugmentSpec, rng: np.random.Generator, *, players_tell: bool) -> Sample:
+    """Return the sample with or without its puck painted over; where players do not tell of it, it is gone then."""
+    if not sample.is_visible:
+        return sample
+    chance = rng.random()
+    if chance < augment.paint_out:
+        return paint_out(sample, rng)
+    if players_tell and chance < augment.paint_out + augment.hide:
+        return hide(sample, rng)
+    return sample
 
 
 def whole_frame(sample: Sample, spec: Spec) -> Sample:

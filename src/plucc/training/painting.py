@@ -81,6 +81,11 @@ def paint_out(sample: Sample, rng: np.random.Generator) -> Sample:
     return replace(sample, image=painter(sample.image, sample.point_px, sample.extent_px, rng), point_px=None)
 
 
+def hide(sample: Sample, rng: np.random.Generator) -> Sample:
+    """Return the sample with its puck painted over but still there, as behind a player: it does not show."""
+    return replace(paint_out(sample, rng), point_px=sample.point_px, is_visible=False)
+
+
 def paint_decoy(sample: Sample, near_px: Point, reach_px: float, rng: np.random.Generator) -> Sample:
     """Return the sample painted at a spot within `reach_px` of `near_px` that is not the puck's."""
     painter = TRAINING_PAINTERS[rng.integers(len(TRAINING_PAINTERS))]
