@@ -22,9 +22,9 @@ _EDGE = 1e-4  # probabilities of 0 and 1 have no log-odds
 class Trust:
     """The weights; `around_s` is how far away a frame still counts as nearby, `curve_s2` is κ."""
 
-    own: float = 0.4
-    around: float = 1.0
-    offset: float = -1.3
+    own: float = 0.34
+    around: float = 0.51
+    offset: float = 0.32
     around_s: float = 0.25
     curve_s2: float = 0.185
 
