@@ -149,7 +149,7 @@ def test_without_a_second_look_nothing_changes(small_model: Path, image: ImageAr
 
 def test_evaluation_uses_it_unless_told_otherwise(model: Path, image: ImageArray) -> None:
     with_it = open_subject(model, Opening(players="none", threads=1))
-    without = open_subject(model, Opening(players="none", threads=1, first_look=True))
+    without = open_subject(model, Opening(players="none", threads=1, first_look_only=True))
     assert isinstance(with_it, HeatmapSubject)
     assert with_it.facts["second look"] == "small-second"
     assert without.facts["second look"] == "none"

@@ -12,6 +12,7 @@ import plucc
 from plucc.config import load_preset
 from plucc.locator import SHIPPED_MODEL, Locator
 from plucc.runtime.onnx import read_card
+from plucc.runtime.second_card import read_second_card
 from plucc.synth.arena import build_stage
 from plucc.synth.match import sample_match
 from plucc.synth.render import find_scene, render
@@ -29,8 +30,8 @@ def locator() -> Locator:
     return Locator(backend="onnx", threads=1)
 
 
-def test_the_package_ships_a_puck_and_a_player_model_within_25_mb() -> None:
-    assert {file.name for file in FILES} >= {"players.onnx", "swift.onnx"}
+def test_the_package_ships_its_three_networks_within_25_mb() -> None:
+    assert {file.name for file in FILES} == {"players.onnx", "swift.onnx", "swift-second.onnx"}
     assert sum(file.stat().st_size for file in FILES) < 25e6
 
 
@@ -44,6 +45,14 @@ def test_the_puck_model_is_the_swift_of_the_presets() -> None:
     card = read_card(SHIPPED_MODEL)
     assert card.spec == load_preset("swift").network
     assert card.data["test_matches"] == ["g4", "g9"]
+
+
+def test_the_shipped_model_looks_again_and_its_confidence_is_fitted(locator: Locator) -> None:
+    card = read_second_card(WEIGHTS / (read_card(SHIPPED_MODEL).second_look or ""))
+    assert set(card.weighing) == {"first", "second", "presence", "none"}
+    evidence = locator.frame(np.full((720, 1280, 3), 220, np.uint8)).evidence
+    assert evidence is not None
+    assert len(evidence.logits) == len(evidence.shares) > 1
 
 
 def test_the_puck_is_found_in_rendered_frames(locator: Locator) -> None:

@@ -15,15 +15,14 @@ from plucc.data.manifest import read_dataset
 from plucc.data.schema import Puck, Record
 from plucc.network.second_look import load_second_look
 from plucc.training.second_look import (
-    PlaceSource,
     SecondLookFit,
     SecondLookPlan,
     SecondLookTraining,
     fit_second_look,
-    parse_source,
     train_second_look,
 )
 from plucc.training.second_look_samples import PeakLine, lesson, mine_peaks, sample_places
+from plucc.training.shares import SharedSource, parse_source
 from plucc.types import ConfigError, DataError, ImageArray, ModelError, Point, Size
 
 SPEC = SecondLookSpec(backbone="mobilenetv3_small_050", windows_px=(60.0, 180.0), side_px=64, hidden=16)
@@ -113,7 +112,7 @@ def test_mining_goes_on_where_it_was_killed(drawn: Path, tmp_path: Path) -> None
 
 def plan_of(drawn: Path, **changes: object) -> SecondLookPlan:
     training = SecondLookTraining(steps=4, batch=3, warmup_steps=1, seed=3, workers=0)
-    plan = SecondLookPlan((PlaceSource(drawn),), SPEC, training, frozenset({"m3"}))
+    plan = SecondLookPlan((SharedSource(drawn),), SPEC, training, frozenset({"m3"}))
     return replace(plan, **changes)  # type: ignore[arg-type]
 
 
@@ -163,7 +162,7 @@ def test_what_cannot_be_trained_is_a_sentence(drawn: Path, tmp_path: Path, write
     with pytest.raises(ModelError, match="holds another network's training"):
         train_second_look(plan_of(drawn), tmp_path / "other.pt", Finder)
     with pytest.raises(ConfigError, match="is no source"):
-        parse_source("real@much")
+        parse_source("real@much", "peaks")
     outcome = CliRunner().invoke(app, ["second-look", "train", "x.pt", "--data", str(drawn), "--windows", "64,wide"])
     assert isinstance(outcome.exception, ConfigError)
     assert "windows_px" in str(outcome.exception)

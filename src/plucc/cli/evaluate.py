@@ -77,7 +77,7 @@ def evaluate(
         against=against,
         selection=chosen,
         protocol=Protocol(protocol),
-        opening=Opening(players=players, threads=threads, device=device, first_look=first_look),
+        opening=Opening(players=players, threads=threads, device=device, first_look_only=first_look),
         absent_below=absent_below,
         sheet=sheet,
         pictures=pictures if folder is not None else 0,

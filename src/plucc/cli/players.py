@@ -29,11 +29,12 @@ def train(
     """Train the player network on frames with player masks."""
     import logging
 
-    from plucc.training.player_plan import PlayerPlan, parse_source, train_players
+    from plucc.training.player_plan import PlayerPlan, train_players
     from plucc.training.players import PlayerTraining
+    from plucc.training.shares import parse_source
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    sources = tuple(parse_source(text) for text in data)
+    sources = tuple(parse_source(text, "masks") for text in data)
     shares = tuple(source.share for source in sources)
     training = PlayerTraining(steps=steps, batch=batch, learning_rate=learning_rate, seed=seed, shares=shares)
     plan = PlayerPlan(sources, training, frozenset(hold_out or ()), frozenset(validate_on or ()), start_from, threads)

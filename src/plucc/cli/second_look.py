@@ -52,13 +52,14 @@ def train(
     import torch
 
     from plucc.puck_finder import SHIPPED_MODEL, Locator
-    from plucc.training.second_look import SecondLookPlan, SecondLookTraining, parse_source, train_second_look
+    from plucc.training.second_look import SecondLookPlan, SecondLookTraining, train_second_look
+    from plucc.training.shares import parse_source
 
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     if threads is not None:
         torch.set_num_threads(threads)
     training = SecondLookTraining(minutes, steps, batch=batch, learning_rate=learning_rate, seed=seed, workers=workers)
-    sources = tuple(parse_source(text) for text in data)
+    sources = tuple(parse_source(text, "peaks") for text in data)
     held_out = frozenset(hold_out or ())
     plan = SecondLookPlan(sources, _spec(backbone, windows, side), training, held_out, start_from, pretrained)
     first = SHIPPED_MODEL if model == "shipped" else Path(model)

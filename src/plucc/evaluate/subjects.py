@@ -65,14 +65,14 @@ class Subject(Protocol):
 class Opening:
     """How to open a model: where its players come from, how peaks are read, and on what it runs.
 
-    `first_look` leaves the second look out, where the model has one.
+    `first_look_only` leaves the second look out, where the model has one.
     """
 
     players: Players = "shipped"
     method: DecodeMethod = "parabola"
     threads: int | None = None
     device: str = "cpu"
-    first_look: bool = False
+    first_look_only: bool = False
 
 
 class HeatmapSubject:
@@ -165,7 +165,7 @@ def open_subject(source: Path | str, opening: Opening, *, name: str | None = Non
     if path.suffix == ".ckpt":
         return _open_checkpoint(path, title, opening)
     runtime = load_runtime(path, threads=opening.threads, device=opening.device)
-    beside = None if opening.first_look else second_look_file(path, runtime.card)
+    beside = None if opening.first_look_only else second_look_file(path, runtime.card)
     second = None if beside is None else SecondLook(beside, threads=opening.threads, device=opening.device)
     return HeatmapSubject(title, runtime, _finder(opening), opening, second)
 

@@ -12,44 +12,23 @@ from plucc.data.manifest import read_dataset
 from plucc.network.players import PlayerNetSpec
 from plucc.training.player_frames import PlayerFrames, load_player_frames
 from plucc.training.players import PlayerFit, PlayerTraining, fit_players
-from plucc.types import ConfigError, DataError, Progress, silent
-
-
-@dataclass(frozen=True, slots=True)
-class FrameSource:
-    """A dataset, the file with its masks (None: its own), and its share of the samples."""
-
-    dataset: Path
-    masks: Path | None = None
-    share: float = 1.0
+from plucc.training.shares import SharedSource
+from plucc.types import DataError, Progress, silent
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerPlan:
-    """Everything that decides the weights. Matches held out are never trained on; those to validate on are watched."""
+    """Everything that decides the weights; sources name their files of masks, or their records have masks themselves.
 
-    sources: tuple[FrameSource, ...]
+    Matches held out are never trained on; those to validate on are watched.
+    """
+
+    sources: tuple[SharedSource, ...]
     training: PlayerTraining
     held_out: frozenset[str] = frozenset()
     validate_on: frozenset[str] = frozenset()
     start_from: Path | None = None
     threads: int | None = None
-
-
-def parse_source(text: str) -> FrameSource:
-    """Read `FOLDER`, `FOLDER=MASKS.jsonl`, and either with `@SHARE` at the end.
-
-    >>> parse_source("real=sam2.jsonl@0.7")
-    FrameSource(dataset=PosixPath('real'), masks=PosixPath('sam2.jsonl'), share=0.7)
-    """
-    place, _, share = text.rpartition("@") if "@" in text else (text, "", "1")
-    folder, _, masks = place.partition("=")
-    try:
-        return FrameSource(Path(folder), Path(masks) if masks else None, float(share))
-    except ValueError as error:
-        raise ConfigError(
-            f"{text} is no source: expected FOLDER, FOLDER=MASKS.jsonl or FOLDER=MASKS.jsonl@SHARE"
-        ) from error
 
 
 def train_players(plan: PlayerPlan, checkpoint: Path, *, progress: Progress = silent) -> PlayerFit:
@@ -70,9 +49,9 @@ def train_players(plan: PlayerPlan, checkpoint: Path, *, progress: Progress = si
     return fit
 
 
-def _load(source: FrameSource, matches: frozenset[str], *, wanted: bool, progress: Progress) -> PlayerFrames:
+def _load(source: SharedSource, matches: frozenset[str], *, wanted: bool, progress: Progress) -> PlayerFrames:
     dataset = read_dataset(source.dataset)
-    masks = None if source.masks is None else read_masks(source.masks)
+    masks = None if source.found is None else read_masks(source.found)
     records = [record for record in dataset.records if (record.match in matches) == wanted]
     return load_player_frames(dataset, records, masks, progress=progress)
 

@@ -25,8 +25,9 @@ from plucc.training.averaging import WeightAverage
 from plucc.training.dataset import use_one_thread
 from plucc.training.mixture import Mixture, MixtureBatches, ResumableLoader, run_weights
 from plucc.training.second_look_samples import LessonSource, PeakFinder, PlaceSamples, collate, mine_peaks, open_lessons
+from plucc.training.shares import SharedSource
 from plucc.training.sources import is_mislabelled
-from plucc.types import ConfigError, DataError, ModelError, Progress, silent
+from plucc.types import DataError, ModelError, Progress, silent
 
 log = logging.getLogger(__name__)
 
@@ -60,22 +61,14 @@ class SecondLookTraining:
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceSource:
-    """A dataset, the file of its peaks (None: beside the checkpoint), and its share of the frames."""
-
-    dataset: Path
-    peaks: Path | None = None
-    share: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class SecondLookPlan:
     """Everything that decides the weights; matches held out are not trained on.
 
+    Sources name their files of peaks; what is not named lies beside the checkpoint.
     `start_from` is a file of the backbone's weights; `pretrained` takes those of timm's hub instead.
     """
 
-    sources: tuple[PlaceSource, ...]
+    sources: tuple[SharedSource, ...]
     spec: SecondLookSpec
     training: SecondLookTraining
     held_out: frozenset[str] = frozenset()
@@ -90,22 +83,6 @@ class SecondLookPlan:
         return {"datasets": names, "shares": shares, "held_out": sorted(self.held_out)} | asdict(self.training)
 
 
-def parse_source(text: str) -> PlaceSource:
-    """Read `FOLDER`, `FOLDER=PEAKS.jsonl`, and either with `@SHARE` at the end.
-
-    >>> parse_source("real@0.7")
-    PlaceSource(dataset=PosixPath('real'), peaks=None, share=0.7)
-    """
-    place, _, share = text.rpartition("@") if "@" in text else (text, "", "1")
-    folder, _, peaks = place.partition("=")
-    try:
-        return PlaceSource(Path(folder), Path(peaks) if peaks else None, float(share))
-    except ValueError as error:
-        raise ConfigError(
-            f"{text} is no source: expected FOLDER, FOLDER=PEAKS.jsonl or FOLDER=PEAKS.jsonl@SHARE"
-        ) from error
-
-
 def train_second_look(
     plan: SecondLookPlan, checkpoint: Path, open_finder: Callable[[], PeakFinder], *, progress: Progress = silent
 ) -> "SecondLookFit":
@@ -118,7 +95,7 @@ def train_second_look(
             for record in dataset.records
             if record.is_puck_labelled and record.match not in plan.held_out and not is_mislabelled(record)
         ]
-        file = source.peaks or checkpoint.with_name(f"{source.dataset.resolve().name}.peaks.jsonl")
+        file = source.found or checkpoint.with_name(f"{source.dataset.resolve().name}.peaks.jsonl")
         peaks = mine_peaks(dataset, records, file, open_finder, progress=progress)
         lessons = open_lessons(dataset, records, peaks)
         if not lessons.records:
