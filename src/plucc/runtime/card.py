@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from plucc.config import HeatmapSpec, NetworkSpec, Section, parse_section
+from plucc.config import HeatmapSpec, NetworkSpec, SecondLookSpec, Section, parse_section
 from plucc.types import ModelError
 
 KIND = "puck"
@@ -52,13 +52,7 @@ class ModelCard(Section):
     def to_metadata(self) -> dict[str, str]:
         """Return the card as the text entries of an ONNX file; what readers look for first has an entry of its own."""
         sizes = {"height": self.heatmap.height, "width": self.heatmap.width, "sigma_px": self.heatmap.sigma_px}
-        normalisation = {"mean": self.spec.mean, "std": self.spec.std, "of": "RGB in 0..1, done inside the graph"}
-        entries = {
-            "kind": KIND,
-            "format": str(FORMAT),
-            "version": self.version,
-            "spec": self.spec.model_dump_json(),
-            "normalisation": json.dumps(normalisation),
+        entries = identity_entries(KIND, FORMAT, self.version, self.spec) | {
             "sizes": json.dumps(sizes),
             "logit_stride": str(self.spec.logit_stride),
             "calibration": json.dumps(self.calibration),
@@ -84,6 +78,18 @@ class ModelCard(Section):
             "second_look": metadata.get(PREFIX + SECOND_LOOK),
         }
         return parse_section(cls, fields, origin)
+
+
+def identity_entries(kind: str, layout: int, version: str, spec: NetworkSpec | SecondLookSpec) -> dict[str, str]:
+    """Return the entries that every kind of model file has: what it is, and how pixels enter it."""
+    normalisation = {"mean": spec.mean, "std": spec.std, "of": "RGB in 0..1, done inside the graph"}
+    return {
+        "kind": kind,
+        "format": str(layout),
+        "version": version,
+        "spec": spec.model_dump_json(),
+        "normalisation": json.dumps(normalisation),
+    }
 
 
 def read_entries(metadata: Mapping[str, str], keys: Sequence[str], kind: str, form: int, origin: str) -> dict[str, str]:

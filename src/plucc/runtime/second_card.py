@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from plucc.config import SecondLookSpec, Section, parse_section
-from plucc.runtime.card import PREFIX, parse_entries, read_entries
+from plucc.runtime.card import PREFIX, identity_entries, parse_entries, read_entries
 from plucc.runtime.metadata import read_metadata
 from plucc.types import ModelError
 
@@ -31,13 +31,7 @@ class SecondLookCard(Section):
 
     def to_metadata(self) -> dict[str, str]:
         """Return the card as the text entries of an ONNX file."""
-        normalisation = {"mean": self.spec.mean, "std": self.spec.std, "of": "RGB in 0..1, done inside the graph"}
-        entries = {
-            "kind": KIND,
-            "format": str(FORMAT),
-            "version": self.version,
-            "spec": self.spec.model_dump_json(),
-            "normalisation": json.dumps(normalisation),
+        entries = identity_entries(KIND, FORMAT, self.version, self.spec) | {
             "weighing": json.dumps(self.weighing),
             "data": json.dumps(self.data),
         }
