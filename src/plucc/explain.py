@@ -156,7 +156,7 @@ class _Look:
         """Return the heatmap and its peak in the frame's own pixels; blind withholds the frame."""
         shape = (self._frame.shape[1], self._frame.shape[0])
         mask = cv2.resize(players.astype(np.uint8), shape, interpolation=cv2.INTER_NEAREST) > 0
-        context = context_image(self._frame, np.asarray(mask, np.bool_))
+        context = context_image(self._frame, np.asarray(mask, np.bool_), self._runtime.card.heatmap.height)
         maps = self._runtime((self._blank if blind else self._frame)[None], context[None])
         logits = maps.logits[0].astype(np.float64)
         peak = decode(logits, sigma_px=self._runtime.card.heatmap.sigma_px, stride_px=maps.stride_px).xy_px

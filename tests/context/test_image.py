@@ -36,11 +36,45 @@ def test_players_keep_their_colours_and_the_rest_is_black() -> None:
     assert not image.any()
 
 
-def test_a_half_pixel_is_the_average_of_its_four_cut_out_ones() -> None:
+def test_a_half_pixel_is_the_average_of_four_as_far_as_players_cover_them() -> None:
     frame = np.zeros((2, 2, 3), np.uint8)
     frame[..., 0] = [[40, 80], [120, 160]]
     mask = np.array([[True, False], [True, True]])
-    assert context_image(frame, mask)[0, 0].tolist() == [(40 + 0 + 120 + 160) // 4, 0, 0]
+    assert context_image(frame, mask)[0, 0].tolist() == [75, 0, 0]  # three quarters of 100
+
+
+@pytest.mark.parametrize("lines", [360, 720, 1440])
+def test_a_puck_at_a_skate_does_not_show_and_a_leg_does(lines: int) -> None:
+    """The same scene at three sizes: a dark leg, a puck that touches it, all within a mask that took in some ice."""
+    unit = lines // 360
+    frame = np.full((lines, 2 * lines, 3), 230, np.uint8)
+    frame[100 * unit : 160 * unit, 200 * unit : 206 * unit] = 25
+    without = frame.copy()
+    frame[150 * unit : 153 * unit, 206 * unit : 211 * unit] = 20
+    mask = np.zeros(frame.shape[:2], bool)
+    mask[90 * unit : 170 * unit, 190 * unit : 220 * unit] = True
+    shown, expected = context_image(frame, mask, lines), context_image(without, mask, lines)
+    np.testing.assert_array_equal(shown, expected)
+    assert shown[130 * unit // 2, 203 * unit // 2].max() == 25
+
+
+def test_nothing_gets_darker_and_nothing_shows_outside_of_the_mask(rng: np.random.Generator) -> None:
+    frame = rng.integers(0, 256, (96, 128, 3), np.uint8)
+    mask = np.zeros((96, 128), bool)
+    mask[20:60, 30:90] = True
+    image = context_image(frame, mask)
+    plain = frame.reshape(48, 2, 64, 2, 3).mean(axis=(1, 3))
+    assert (image[10:30, 15:45] >= np.floor(plain[10:30, 15:45])).all()
+    image[10:30, 15:45] = 0
+    assert not image.any()
+
+
+def test_a_part_of_a_frame_shows_what_the_whole_shows_there(rng: np.random.Generator) -> None:
+    frame = rng.integers(0, 256, (720, 640, 3), np.uint8)
+    mask = rng.random((720, 640)) < 0.5
+    whole = context_image(frame, mask, 720)
+    part = context_image(frame[200:500], mask[200:500], 720)
+    np.testing.assert_array_equal(part[10:-10], whole[110:240])
 
 
 def test_a_frame_without_players_is_black_and_valid() -> None:

@@ -59,4 +59,4 @@ def test_figures_of_a_set() -> None:
     assert quality.found == pytest.approx(2 / 3)
     assert quality.outside == 0.0
     assert quality.iou == 1.0
-    assert quality.leak == 1.0
+    assert quality.puck_share == 1.0

@@ -181,4 +181,4 @@ def test_judging_compares_boxes_with_the_margin_and_masks_without(tmp_path: Path
     quality = judge(dataset, dataset.records, finder)
     assert quality.found == 1.0
     assert quality.iou > 0.9
-    assert quality.leak > 0.5
+    assert quality.puck_share > 0.5

@@ -219,6 +219,6 @@ def test_context_is_what_the_context_room_makes_in_use(drawn: Path, tiny: Tiny) 
     masks = [decode_mask(player.mask) for player in record.players if player.mask is not None]
     sample = source.sample(0)
     in_use = context_image(np.array(sample.image), np.logical_or.reduce(masks))
-    difference = np.abs(in_use.astype(int) - sample.context().astype(int))
+    difference = np.abs(in_use.astype(int) - sample.context(720).astype(int))
     assert difference.mean() < 1.0
     assert np.percentile(difference, 99) < 40  # where a pixel is half player, the two average in another order

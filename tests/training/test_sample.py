@@ -114,7 +114,7 @@ def test_context_is_the_players_of_this_very_image() -> None:
     image = np.full((64, 80, 3), 200, np.uint8)
     players = np.zeros((32, 40), np.uint8)
     players[8:16, 10:20] = 255
-    context = Sample(image, players, None).context()
+    context = Sample(image, players, None).context(720)
     assert context.shape == (32, 40, 3)
     assert (context[8:16, 10:20] == 200).all()
     assert context.sum() == 200 * 8 * 10 * 3

@@ -81,7 +81,7 @@ def score(
     out.print(f"{finder.version} on {len(records)} frames, {len(quality.coverages)} labelled players")
     out.print(f"  players covered to at least 40 % of their box  {quality.found:7.1%}")
     out.print(f"  mask outside every box enlarged by 20 %        {quality.outside:7.2%}")
-    out.print(f"  puck pixels that survive                       {quality.leak:7.2%}")
+    out.print(f"  puck pixels under the mask                     {quality.puck_share:7.2%}")
     if quality.ious:
         out.print(f"  IoU of the bodies with {len(quality.ious):4d} labelled masks      {quality.iou:7.3f}")
 

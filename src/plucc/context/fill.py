@@ -70,7 +70,7 @@ def fill(maker: ContextMaker, source: Source, *, pictures: Path | None = None, p
 def write_pictures(frame: NamedFrame, mask: MaskArray, folder: Path) -> None:
     """Write the context image, and the frame with its players lit, side by name."""
     rgb = as_rgb(frame.image)
-    for kind, picture in (("context", context_image(rgb, mask)), ("overlay", overlay(rgb, mask))):
+    for kind, picture in (("context", context_image(rgb, mask, rgb.shape[0])), ("overlay", overlay(rgb, mask))):
         with whole_file(folder / f"{frame.name}-{kind}.png") as path:
             cv2.imwrite(str(path), cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))
 

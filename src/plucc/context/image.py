@@ -1,7 +1,10 @@
 """The context image: the colours of the players, nothing else, at half resolution.
 
-As in the paper: every player is cut out of the full frame onto black, and the result is shrunk by averaging. It stays
-8-bit RGB; whoever feeds a network normalises it exactly as the frame itself.
+As in the paper, every player is cut out of the frame onto black, and the result is shrunk by averaging. It stays 8-bit
+RGB; whoever feeds a network normalises it exactly as the frame itself.
+
+A mask is never so exact that a puck at a skate stays out of it. A puck is dark, flat, and has ice above and below; so
+each pixel shows the brightest colours of the few rows around it, and no puck. Outlines and whatever is tall stay.
 """
 
 from collections.abc import Sequence
@@ -13,7 +16,9 @@ from plucc.config import CONTEXT_STRIDE
 from plucc.context.cache import MaskCache
 from plucc.context.finder import PlayerFinder
 from plucc.data.schema import Player
-from plucc.types import ImageArray, MaskArray, ShapeError, Size
+from plucc.types import REFERENCE_HEIGHT_PX, ImageArray, MaskArray, ShapeError, Size
+
+PUCK_REACH_PX = 8.0  # at 720 lines, up and down: beyond it there is ice
 
 
 def as_rgb(frame: ImageArray) -> ImageArray:
@@ -33,14 +38,30 @@ def context_size(size: Size) -> Size:
     return Size(-(-size.width // CONTEXT_STRIDE), -(-size.height // CONTEXT_STRIDE))
 
 
-def context_image(frame: ImageArray, mask: MaskArray) -> ImageArray:
-    """Return the players' colours on black at half the frame's size; an empty mask gives a black image."""
+def context_image(frame: ImageArray, mask: MaskArray, lines: int = REFERENCE_HEIGHT_PX) -> ImageArray:
+    """Return the players' colours on black at half the frame's size, without the puck; an empty mask gives black.
+
+    `lines` is the height of the whole frame that this one is, or is a part of: pucks grow with it.
+    """
     height, width = frame.shape[:2]
     if mask.shape != (height, width):
         raise ShapeError(f"a mask of {mask.shape[1]}x{mask.shape[0]} for a frame of {width}x{height}: resize the mask")
-    players = cv2.copyTo(frame, mask.astype(np.uint8), np.zeros_like(frame))
     half = context_size(Size(width, height))
-    return np.asarray(cv2.resize(players, (half.width, half.height), interpolation=cv2.INTER_AREA), np.uint8)
+    colours, cover = (
+        cv2.resize(image, (half.width, half.height), interpolation=cv2.INTER_AREA)
+        for image in (frame, mask.astype(np.uint8) * np.uint8(255))
+    )
+    return players_on_black(np.asarray(colours, np.uint8), np.asarray(cover, np.uint8), lines)
+
+
+def players_on_black(colours: ImageArray, cover: ImageArray, lines: int = REFERENCE_HEIGHT_PX) -> ImageArray:
+    """Return colours (h, w, 3) as far as players cover each pixel (h, w), 0 to 255, of a frame at half its size.
+
+    Each pixel first takes the brightest red, green and blue within a few rows of it.
+    """
+    reach = max(1, round(PUCK_REACH_PX * lines / REFERENCE_HEIGHT_PX / CONTEXT_STRIDE))
+    bright = cv2.dilate(colours, np.ones((2 * reach + 1, 1), np.uint8))
+    return np.asarray(cv2.multiply(bright, cv2.merge([cover] * 3), scale=1 / 255), np.uint8)
 
 
 class ContextMaker:
@@ -52,7 +73,7 @@ class ContextMaker:
 
     def __call__(self, frame: ImageArray, players: Sequence[Player] | None = None) -> ImageArray:
         frame = as_rgb(frame)
-        return context_image(frame, self.mask(frame, players))
+        return context_image(frame, self.mask(frame, players), frame.shape[0])
 
     def mask(self, frame: ImageArray, players: Sequence[Player] | None = None) -> MaskArray:
         """Return where the players are, from the cache if the same frame was seen before."""

@@ -26,12 +26,12 @@ def pixels_outside(mask: MaskArray, boxes: Sequence[Box], allowance: float = BOX
 
 
 def puck_pixels(mask: MaskArray, puck: Puck) -> tuple[float, float]:
-    """Return (survived, visible): puck pixels that the mask lets through, and those that show in the frame at all.
+    """Return (covered, visible): puck pixels under the mask, and those that show in the frame at all.
 
     The puck is the ellipse in its box. A part that a body hides lies under that body's mask and is no puck pixel.
     """
     if puck.box_px is None:
-        raise DataError("a puck without a box: how much of it survives can only be told of pucks with an extent")
+        raise DataError("a puck without a box: how much of it is covered can only be told of pucks with an extent")
     ellipse = ellipse_mask(puck.box_px, Size(mask.shape[1], mask.shape[0]))
     area = int(np.count_nonzero(ellipse))
     hidden = 0.0 if puck.visible_fraction is None else area * (1 - puck.visible_fraction)
@@ -46,12 +46,12 @@ class MaskQuality:
     outside_px: int = 0
     mask_px: int = 0
     ious: list[float] = field(default_factory=list)
-    survived_px: float = 0.0
+    covered_px: float = 0.0
     puck_px: float = 0.0
 
     def add_puck(self, mask: MaskArray, puck: Puck) -> None:
-        survived_px, visible_px = puck_pixels(mask, puck)
-        self.survived_px += survived_px
+        covered_px, visible_px = puck_pixels(mask, puck)
+        self.covered_px += covered_px
         self.puck_px += visible_px
 
     def add_boxes(self, mask: MaskArray, boxes: Sequence[Box]) -> None:
@@ -78,6 +78,6 @@ class MaskQuality:
         return float(np.mean(self.ious)) if self.ious else float("nan")
 
     @property
-    def leak(self) -> float:
-        """Share of visible puck pixels that survive in the context image."""
-        return self.survived_px / self.puck_px if self.puck_px else float("nan")
+    def puck_share(self) -> float:
+        """Share of visible puck pixels under the mask, which the context image has to hide."""
+        return self.covered_px / self.puck_px if self.puck_px else float("nan")

@@ -96,7 +96,8 @@ class TrainingSamples(TorchDataset[Example]):
         rng = np.random.default_rng((self._spec.train.seed, 0, draw.position))
         source = self._sources[draw.source]
         sample = augmented(source.sample(draw.record), self._spec, source.mistakes_in(draw.record), rng)
-        return as_example(sample, withheld=bool(rng.random() < self._spec.augment.frame_dropout))
+        withheld = bool(rng.random() < self._spec.augment.frame_dropout)
+        return as_example(sample, self._spec.heatmap.height, withheld=withheld)
 
 
 def augmented(sample: Sample, spec: Spec, mistakes_px: Sequence[Point], rng: np.random.Generator) -> Sample:
@@ -154,11 +155,11 @@ def faulty(players: ImageArray, rng: np.random.Generator) -> ImageArray:
     return players
 
 
-def as_example(sample: Sample, *, withheld: bool = False) -> Example:
-    """Return a sample in the form that travels from the loader's processes."""
+def as_example(sample: Sample, lines: int, *, withheld: bool = False) -> Example:
+    """Return a sample, of frames with so many lines, in the form that travels from the loader's processes."""
     point = tuple(sample.point_px) if sample.holds_puck and sample.point_px is not None else (np.nan, np.nan)
     present = sample.holds_puck and sample.is_visible
-    return Example(sample.image, sample.context(), (point[0], point[1]), present, withheld, sample.extent_px)
+    return Example(sample.image, sample.context(lines), (point[0], point[1]), present, withheld, sample.extent_px)
 
 
 def collate(examples: Sequence[Example]) -> Batch:

@@ -55,7 +55,7 @@ def find_mistakes(
 
 def _wrong_peaks(network: PuckNetwork, sample: Sample, spec: Spec) -> Iterator[tuple[Point, float]]:
     view = whole_frame(sample, spec)
-    example = as_example(view)
+    example = as_example(view, view.size.height)
     device = next(network.parameters()).device
     frame, context = (
         normalised(torch.from_numpy(np.array(pixels))[None].to(device), spec.network)

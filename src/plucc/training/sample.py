@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 
 from plucc.config import CONTEXT_STRIDE
+from plucc.context.image import players_on_black
 from plucc.types import FloatArray, ImageArray, Point, Size
 
 
@@ -34,15 +35,14 @@ class Sample:
         """Whether the puck, hidden or not, lies within this image."""
         return self.point_px is not None and contains(self.size, self.point_px)
 
-    def context(self) -> ImageArray:
-        """Return the players' colours on black at half resolution, cut from this very image.
+    def context(self, lines: int) -> ImageArray:
+        """Return the players' colours on black at half resolution, cut from this image of a frame with so many lines.
 
         It is made last, so that blur, compression and colour reach it as they do when a broadcast is read.
         """
         height, width = self.players.shape
         colours = cv2.resize(self.image, (width, height), interpolation=cv2.INTER_AREA)
-        mask = cv2.merge([self.players] * 3)
-        return np.asarray(cv2.multiply(colours, mask, scale=1 / 255), np.uint8)
+        return players_on_black(np.asarray(colours, np.uint8), self.players, lines)
 
 
 def contains(size: Size, point_px: Point) -> bool:

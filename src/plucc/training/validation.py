@@ -105,7 +105,7 @@ class ValidationFrames(TorchDataset[tuple[Sample, Truth]]):
 def collate_frame(items: Sequence[tuple[Sample, Truth]]) -> ValidationBatch:
     """Make a batch of one frame: frames may differ in width."""
     (sample, truth) = items[0]
-    example = as_example(sample)
+    example = as_example(sample, sample.size.height)
     return ValidationBatch(
         torch.from_numpy(np.array(example.frame))[None], torch.from_numpy(example.context)[None], (truth,)
     )
