@@ -1,13 +1,15 @@
-"""What other zooms, encoders and colours cost a model on single frames of a labelled dataset.
+"""What other sizes, zooms, encoders and colours cost a model on single frames of a labelled dataset.
 
     python benchmarks/robustness.py DATASET --matches g4,g9 [--model FILE.onnx] [--every 2]
 
-Each row shows the same frames in another form. `half` shrinks the frame into a mirrored surround and `double` magnifies
-the quarter around the puck, so that the puck is half or twice as large where the network looks; the mean over frames of
-AP within 5, 10, 25 and 50 px counts in pixels of the changed frame.
+Each row shows the same frames in another form. Frames of half and twice the size are given to the program, which brings
+them to the height that its network knows. `half` keeps the network from that: it sees pucks half as large. `double`
+magnifies the quarter around the puck. The mean over frames of AP within 5, 10, 25 and 50 px counts in pixels of 720
+lines of the changed frame.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -19,11 +21,16 @@ import typer
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from sizes import AtHeight
 
+from plucc.calibration import Calibration
+from plucc.context.shipped import ShippedFinder
 from plucc.data.manifest import Dataset, read_dataset
 from plucc.data.schema import Record
-from plucc.locator import SHIPPED_MODEL, Locator
-from plucc.types import ImageArray, Point
+from plucc.puck_finder import SHIPPED_MODEL, observe
+from plucc.runtime.load import load_runtime
+from plucc.second_look import SecondLook, second_look_file
+from plucc.types import REFERENCE_HEIGHT_PX, ImageArray, Point, Size
 from plucc.video import read_image
 
 THRESHOLDS_PX = (5, 10, 25, 50)
@@ -35,18 +42,11 @@ def native(image: ImageArray, puck: Point) -> Changed:
     return image, puck
 
 
-def half(image: ImageArray, puck: Point) -> Changed:
-    """Shrink to half in the middle of a frame of the same size; around it the picture is mirrored."""
-    height, width = image.shape[:2]
-    small = cv2.resize(image, (width // 2, height // 2), interpolation=cv2.INTER_AREA)
-    down, across = (height - height // 2) // 2, (width - width // 2) // 2
-    whole = cv2.copyMakeBorder(
-        small, down, height - height // 2 - down, across, width - width // 2 - across, cv2.BORDER_REFLECT
-    )
-    keep = np.zeros((height, width, 1), np.uint8)
-    keep[down : down + height // 2, across : across + width // 2] = 1
-    veiled = cv2.GaussianBlur(whole, (0, 0), 9.0)  # a mirrored puck must not count as a false alarm
-    return np.where(keep > 0, whole, veiled), Point(puck.x / 2 + across, puck.y / 2 + down)
+def resized(image: ImageArray, puck: Point, factor: float) -> Changed:
+    """Give the frame another size."""
+    size = (round(image.shape[1] * factor), round(image.shape[0] * factor))
+    way = cv2.INTER_AREA if factor < 1 else cv2.INTER_CUBIC
+    return np.asarray(cv2.resize(image, size, interpolation=way), np.uint8), Point(puck.x * factor, puck.y * factor)
 
 
 def double(image: ImageArray, puck: Point) -> Changed:
@@ -82,7 +82,25 @@ def grey(image: ImageArray, puck: Point) -> Changed:
     return np.asarray(cv2.cvtColor(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB), np.uint8), puck
 
 
-CHANGES: tuple[Callable[[ImageArray, Point], Changed], ...] = (native, half, double, jpeg, h264, grey)
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way to change frames, and how many lines the network is shown of them."""
+
+    name: str
+    change: Callable[[ImageArray, Point], Changed] = native
+    lines: int = REFERENCE_HEIGHT_PX
+
+
+FORMS = (
+    Form("as they are"),
+    Form("of half the size", lambda image, puck: resized(image, puck, 0.5)),
+    Form("of twice the size", lambda image, puck: resized(image, puck, 2.0)),
+    Form("half: puck half as large for the network", lines=REFERENCE_HEIGHT_PX // 2),
+    Form("double: puck twice as large for the network", double),
+    Form("JPEG of quality 20", jpeg),
+    Form("H.264, rate factor 34", h264),
+    Form("grey", grey),
+)
 
 
 def main(
@@ -95,25 +113,39 @@ def main(
     dataset = read_dataset(folder)
     wanted = matches.split(",")
     records = [record for record in dataset.records if record.match in wanted and record.puck is not None][::every]
-    locator = Locator(model)
+    look = Look(model)
     table = Table("frames", "mAP", "AP5", "AP50", "drop", title=f"{len(records)} frames")
     before = float("nan")
-    for change in CHANGES:
-        shares = _shares(np.array(list(_errors_px(locator, dataset, records, change))))
+    for form in FORMS:
+        shares = _shares(np.array(list(_errors_px(look, dataset, records, form))))
         mean = float(np.mean(shares))
-        before = mean if change is native else before
-        table.add_row(change.__name__, f"{mean:.1f}", f"{shares[0]:.1f}", f"{shares[-1]:.1f}", f"{before - mean:.1f}")
+        before = mean if form is FORMS[0] else before
+        table.add_row(form.name, f"{mean:.1f}", f"{shares[0]:.1f}", f"{shares[-1]:.1f}", f"{before - mean:.1f}")
     Console().print(table)
 
 
-def _errors_px(
-    locator: Locator, dataset: Dataset, records: list[Record], change: Callable[[ImageArray, Point], Changed]
-) -> Iterator[float]:
-    for record in track(records, description=change.__name__, console=Console(stderr=True)):
+class Look:
+    """Both looks of a model at frames that the network sees at any height."""
+
+    def __init__(self, model: Path) -> None:
+        self._runtime = load_runtime(model)
+        second = second_look_file(model, self._runtime.card)
+        self._judge = Calibration() if second is None else SecondLook(second)
+        self._find_players = ShippedFinder()
+
+    def __call__(self, image: ImageArray, lines: int) -> Point:
+        """Return the likeliest place, in the frame's own pixels."""
+        seen = observe(AtHeight(self._runtime, lines), image, self._find_players(image), self._judge)
+        return seen.candidates[0].xy_px
+
+
+def _errors_px(look: Look, dataset: Dataset, records: Sequence[Record], form: Form) -> Iterator[float]:
+    for record in track(records, description=form.name, console=Console(stderr=True)):
         if record.puck is None:
             continue
-        image, puck = change(read_image(dataset.image_path(record)), record.puck.centre_px)
-        yield locator.frame(image).candidates[0].xy_px.distance(puck) * record.size.reference_scale
+        image, puck = form.change(read_image(dataset.image_path(record)), record.puck.centre_px)
+        scale = Size(image.shape[1], image.shape[0]).reference_scale
+        yield look(image, form.lines).distance(puck) * scale
 
 
 def _shares(errors_px: np.ndarray) -> list[float]:
