@@ -62,9 +62,9 @@ class SecondLookNet(nn.Module):
 
 
 def _middle(features: Tensor) -> Tensor:
-    """Return the two by two cells at the middle; of an odd number, the middle ones and those before them."""
-    row, column = features.shape[-2] // 2, features.shape[-1] // 2
-    return features[:, :, row - 1 : row + 1, column - 1 : column + 1]
+    """Return the cell at the middle; of an even number of rows or columns, the two at the middle."""
+    height, width = features.shape[-2:]
+    return features[:, :, (height - 1) // 2 : height // 2 + 1, (width - 1) // 2 : width // 2 + 1]
 
 
 def load_second_look(path: Path, spec: SecondLookSpec | None = None) -> tuple[SecondLookNet, dict[str, Any]]:
