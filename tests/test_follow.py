@@ -112,6 +112,8 @@ def test_frames_come_to_the_height_that_the_network_knows() -> None:
     assert working_scale(Size(1280, 720)) == 1
     assert working_scale(Size(1920, 1080)) == pytest.approx(2 / 3)
     assert working_scale(Size(640, 360)) == 2
+    assert working_scale(Size(1024, 576)) == pytest.approx(1.25)  # a puck that looks small is missed
+    assert working_scale(Size(1422, 800)) == 1
     assert working_scale(Size(7680, 4320)) == pytest.approx(1 / 6)
     with pytest.raises(ShapeError, match="at least 64"):
         working_scale(Size(16, 16))

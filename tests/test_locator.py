@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from threading import Semaphore
 
 import cv2
 import numpy as np
 import pytest
 
 from plucc.locator import Observation, Settings, locate
-from plucc.puck_finder import shows
+from plucc.puck_finder import Locator, shows
+from plucc.runtime.load import Backend
+from plucc.shots import LOOK_AHEAD
 from plucc.track import Candidate
 from plucc.types import ImageArray, InputError, Point, Size, Source
 from plucc.video import Span, write_video
@@ -27,12 +30,14 @@ class DarkestSpot:
         return Observation(Size(WIDTH, HEIGHT), found, 1.0 if found else 0.0, heat, 1, np.zeros((HEIGHT, WIDTH), bool))
 
 
-class Watched(DarkestSpot):
-    def __init__(self) -> None:
-        self.count = 0
+class Paced(DarkestSpot):
+    """A detector that gets to see a frame only when it is time for it, as with a camera."""
+
+    def __init__(self, first: int) -> None:
+        self.permitted = Semaphore(first)
 
     def frame(self, image: ImageArray) -> Observation:
-        self.count += 1
+        assert self.permitted.acquire(timeout=20)
         return super().frame(image)
 
 
@@ -83,20 +88,37 @@ def test_positions_are_in_the_input_s_own_pixels(clip: Path) -> None:
 
 
 def test_live_rows_say_the_same_with_a_bounded_delay(clip: Path) -> None:
-    """With a delay that covers the gap, each row is there so many frames after its own; a cut may end the wait."""
-    finder, delay = Watched(), 6
+    """With a delay that covers the gap, a row needs no frame later than that, and the two that tell a cut."""
+    delay = 6
+    finder = Paced(1 + delay + LOOK_AHEAD)
     offline = list(locate(clip, DarkestSpot()))
-    behind = []
     for row, known in zip(locate(clip, finder, Settings(delay=delay)), offline, strict=True):
         assert row == known
-        behind.append(finder.count - 1 - row.frame)
-    assert max(behind) <= delay + 1
+        finder.permitted.release()
 
 
 def test_every_other_frame_keeps_its_number_and_time(clip: Path) -> None:
     rows = list(locate(clip, DarkestSpot(), Settings(span=Span(0.1, 1.0, 2))))
     assert [row.frame for row in rows] == list(range(3, 25, 2))
     np.testing.assert_allclose([row.time_s for row in rows], np.arange(3, 25, 2) / 25, atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_several_looks_at_once_give_the_rows_of_one_at_a_time(small_model: Path, clip: Path, backend: Backend) -> None:
+    """With networks, on every core: the same to the last digit, because every look has one thread in both."""
+    pytest.importorskip({"onnx": "onnxruntime"}.get(backend, backend))
+    alone, together = (Locator(small_model, backend=backend, threads=threads) for threads in (1, 3))
+    assert (alone.for_video(follow=False).at_once, together.for_video(follow=False).at_once) == (1, 3)
+    settings = Settings(absent_below=0.0, span=Span(every=4))
+    one_by_one = list(locate(clip, alone, settings))
+    assert list(locate(clip, together, settings)) == one_by_one
+    assert any(row.x_px is not None for row in one_by_one)
+
+
+def test_following_and_pictures_take_one_look_at_a_time(small_model: Path) -> None:
+    locator = Locator(small_model, backend="onnx", threads=3)
+    assert locator.for_video(follow=True).at_once == 1
+    assert locator.for_video(follow=True) is locator.for_video(follow=True)  # loaded once
 
 
 def test_a_span_without_frames_is_a_sentence(clip: Path) -> None:

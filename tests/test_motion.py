@@ -1,11 +1,16 @@
 """A textured picture is warped by a known motion; the estimate must find it again."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
 
 from plucc.motion import camera_motion, small_grey
-from plucc.types import ImageArray
+from plucc.synth.arena import build_stage
+from plucc.synth.match import sample_match
+from plucc.synth.render import find_scene, render
+from plucc.types import Category, ImageArray, Size
 
 WIDTH, HEIGHT = 1280, 720
 CORNERS = np.array([[0, 0, 1], [WIDTH, 0, 1], [0, HEIGHT, 1], [WIDTH, HEIGHT, 1]], float)
@@ -30,14 +35,34 @@ def similarity(angle_rad: float, scale: float, x: float, y: float) -> np.ndarray
 
 @pytest.mark.parametrize(
     "motion",
-    [np.eye(3), similarity(0, 1, 17, -4), similarity(0, 1.03, -12, -8), similarity(0.01, 0.98, 30, 5)],
-    ids=["still", "pan", "zoom in", "turn and zoom out"],
+    [
+        np.eye(3),
+        similarity(0, 1, 17, -4),
+        similarity(0, 1, 70, -12),
+        similarity(0, 1.03, -12, -8),
+        similarity(0.01, 0.98, 30, 5),
+    ],
+    ids=["still", "pan", "fast pan", "zoom in", "turn and zoom out"],
 )
 def test_the_motion_is_found_to_a_pixel(motion: np.ndarray) -> None:
     image = texture()
     found = camera_motion(small_grey(image), small_grey(moved(image, motion)), WIDTH)
     assert found is not None
     np.testing.assert_allclose((found @ CORNERS.T)[:2], (motion @ CORNERS.T)[:2], atol=1.0)
+
+
+@pytest.mark.parametrize("shift_m", [0.1, 0.8, -2.0], ids=["slow", "fast", "very fast"])
+def test_a_rendered_broadcast_moves_as_its_camera_does(shift_m: float) -> None:
+    stage = build_stage(sample_match(5, 0))
+    scene = find_scene(stage, 2, Category.STANDARD, Size(WIDTH, HEIGHT))
+    x_m, y_m = scene.aim.point_m
+    later = replace(scene, aim=replace(scene.aim, point_m=(x_m + shift_m, y_m)))
+    found = camera_motion(*(small_grey(render(stage, each).image) for each in (scene, later)), WIDTH)
+    assert found is not None
+    points = np.array([(x, y) for x in (200.0, 640.0, 1080.0) for y in (300.0, 480.0, 660.0)])
+    true = later.camera.homography().to_image(scene.camera.homography().to_rink(points))
+    errors_px = np.linalg.norm((np.column_stack([points, np.ones(9)]) @ found.T)[:, :2] - true, axis=1)
+    assert errors_px.mean() < 1.5
 
 
 def test_players_do_not_drag_the_camera() -> None:

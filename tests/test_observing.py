@@ -1,5 +1,8 @@
 """Drawn footage with a panning camera, looked at whole or in parts: pieces can start anew and say the same."""
 
+import time
+from threading import Lock
+
 import cv2
 import numpy as np
 import pytest
@@ -18,11 +21,14 @@ SIZE, SHOTS, LENGTH = Size(480, 270), 3, 24
 class PartFinder:
     """Finds the dark spot in the whole frame or in a part of it, and counts how often it looked at which."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int = 1) -> None:
+        self.at_once = at_once
         self.wholes = self.parts = self.masks = 0
+        self._lock = Lock()
 
     def players(self, image: ImageArray) -> MaskArray | None:
-        self.masks += 1
+        with self._lock:
+            self.masks += 1
         mask = np.zeros(image.shape[:2], bool)
         mask[:20, :30] = image[0, 0, 0] > 128  # depends on the frame, so that carrying it wrongly shows
         return mask
@@ -31,7 +37,8 @@ class PartFinder:
         assert players is not None
         box = Box(0, 0, SIZE.width, SIZE.height) if view is None else view.box_px
         part = image[int(box.top) : int(box.bottom), int(box.left) : int(box.right)]
-        self.parts, self.wholes = self.parts + (view is not None), self.wholes + (view is None)
+        with self._lock:
+            self.parts, self.wholes = self.parts + (view is not None), self.wholes + (view is None)
         rows, columns = np.nonzero(part.max(axis=2) < 30)
         found: tuple[Candidate, ...] = ()
         if len(rows) > 20:
@@ -86,6 +93,29 @@ def test_any_piece_can_be_the_first(follow: bool, monkeypatch: pytest.MonkeyPatc
     for first in starts[1::3]:
         again = observed(frames, Start(first.position, first.shot, first.shot_position), follow)
         assert [facts(one) for one in again] == [facts(one) for one in whole[first.position :]]
+
+
+def test_looks_at_once_say_what_looks_one_by_one_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observing, "PIECE_FRAMES", (7, 10))
+    frames, together = footage(), PartFinder(at_once=3)
+    one_by_one = observed(frames, Start(), follow=False)
+    at_once = observed(frames, Start(), follow=False, finder=together)
+    assert [facts(one) for one in at_once] == [facts(one) for one in one_by_one]
+    assert (together.wholes, together.masks) == (len(frames), len(frames))
+    first = next(one for one in one_by_one if one.begins_piece and one.position > LENGTH)
+    again = observed(frames, Start(first.position, first.shot, first.shot_position), False, PartFinder(at_once=3))
+    assert [facts(one) for one in again] == [facts(one) for one in one_by_one[first.position :]]
+
+
+def test_stopping_early_ends_the_looks() -> None:
+    frames, finder = footage(), PartFinder(at_once=2)
+    some = observe_frames(iter(frames), finder, Start(), Looking(), Stopwatch())
+    assert next(some).position == 0
+    some.close()  # type: ignore[attr-defined]
+    looks = finder.wholes
+    assert looks < 30
+    time.sleep(0.1)
+    assert finder.wholes == looks
 
 
 def test_following_sees_the_same_with_fewer_looks_at_the_whole() -> None:

@@ -25,7 +25,7 @@ from plucc.puck_finder import CANDIDATES, Locator, observe
 from plucc.runtime.load import Backend, load_runtime
 from plucc.runtime.onnx import read_card
 from plucc.runtime.second_card import read_second_card
-from plucc.second_look import PLACES, SecondLook, second_look_file
+from plucc.second_look import PART_PLACES, PLACES, SecondLook, second_look_file
 from plucc.sighting import View
 from plucc.types import Box, ImageArray, ModelError, PluccError, Point, Size
 from plucc.weighing import Evidence, Weighing
@@ -124,6 +124,7 @@ def test_a_part_of_a_frame_is_weighed_by_its_share_of_the_whole(model: Path, ima
     for rest in (-1e3, 30.0):
         seen = locator.look(image, np.zeros((200, 280), bool), View(box, rest))
         assert seen.evidence is not None
+        assert len(seen.evidence.places_px) == PART_PLACES
         assert all(32 <= each.xy_px.x <= 160 and 32 <= each.xy_px.y <= 160 for each in seen.candidates)
         shares.append(seen.evidence.shares.sum() / View(box, rest).share(seen.log_mass))
     assert shares[0] == pytest.approx(shares[1])

@@ -166,12 +166,13 @@ def _observed(
     if not len(wanted):
         return
     frames = video.frames(wanted.start, wanted.stop, wanted.step)
-    yield from observe_frames(frames, staged(finder), start, looking, watch or Stopwatch())
+    chosen = staged(finder, follow=looking.follow)
+    yield from observe_frames(frames, chosen, start, looking, watch or Stopwatch())
 
 
-def staged(finder: PuckFinder) -> StagedFinder:
-    """Return a finder whose steps can overlap: a locator as it is, others as wholes."""
-    return finder if isinstance(finder, Locator) else WholeFrames(finder)
+def staged(finder: PuckFinder, *, follow: bool = False) -> StagedFinder:
+    """Return a finder whose steps can overlap: a locator's, others as wholes."""
+    return finder.for_video(follow=follow) if isinstance(finder, Locator) else WholeFrames(finder)
 
 
 def _grouped(observed: Iterable[Observed]) -> Iterator[tuple[list[Observed], Start | None]]:

@@ -1,12 +1,13 @@
 """Frames of a video -> what each says of the puck, with the camera's motion, the cuts, and the place on the rink.
 
-Decoding, players and motion run ahead of the network. A video is taken in pieces: a shot, or part of a very long one.
-Nothing but the players and the motion of the last few frames is carried from one piece into the next, so that work
-can start again at any piece and give the same answers.
+What a look at a whole frame says does not depend on other frames: looks run at once, ahead of all that goes in order.
+Following needs each look's answer for the next; there decoding, players and motion run ahead. A video is taken in
+pieces: a shot, or part of a very long one. Nothing but the players and the motion of the last few frames is carried
+from one piece into the next, so that work can start again at any piece and give the same answers.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,7 +18,7 @@ from plucc.context.stream import moved
 from plucc.follow import Follower
 from plucc.graphics import Graphics
 from plucc.motion import camera_motion, small_grey
-from plucc.pipeline import Stopwatch, ahead
+from plucc.pipeline import Stopwatch, ahead, together
 from plucc.rink.camera import Camera
 from plucc.shots import WARM_UP as CUT_WARM_UP
 from plucc.shots import CutDetector
@@ -96,13 +97,26 @@ class Looking:
 
 
 @dataclass(frozen=True, slots=True)
+class _Glance:
+    """A frame with what was found in it by itself; what follows from the frames before it comes later."""
+
+    frame: Frame
+    players: MaskArray | None = None
+    seen: Observation | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A frame with all that does not need the network; `motion` is from the frame before, None where none fits."""
+    """A frame before it takes its place in a piece; `motion` is from the frame before, None where none fits.
+
+    `seen` is None where the puck is still to be looked for.
+    """
 
     frame: Frame
     players: MaskArray | None
     motion: FloatArray | None
     is_cut: bool
+    seen: Observation | None
 
 
 def observe_frames(
@@ -111,16 +125,17 @@ def observe_frames(
     """Yield what every frame says, from `start` on; `frames` begin up to `WARM_UP` earlier, at `warm_start(start)`."""
     first = warm_start(start)
     decoded = ahead(watch.over("decode", frames))
-    every = FOLLOW_PLAYERS_EVERY if looking.follow else 1
-    prepared = ahead(_prepare(decoded, _Preparing(finder, every, first, start, watch)))
+    looks = _Looks(finder, start.position, watch)
+    glances = _unseen(decoded) if looking.follow else together(enumerate(decoded, first), looks, finder.at_once)
+    prepared = ahead(_prepare(glances, _Preparing(finder, looking.follow, first, start, watch)))
     observer = _Observer(finder, looking, start, watch)
     try:
         for position, one in enumerate(prepared, first):
             if position >= start.position:
                 yield observer.observe(position, one)
     finally:
-        prepared.close()
-        decoded.close()
+        for stage in (prepared, glances, decoded):
+            stage.close()
 
 
 def warm_start(start: Start) -> int:
@@ -128,26 +143,49 @@ def warm_start(start: Start) -> int:
     return max(0, start.position - WARM_UP)
 
 
+def _unseen(frames: Iterable[Frame]) -> Generator[_Glance, None, None]:
+    for frame in frames:
+        yield _Glance(frame)
+
+
 @dataclass(frozen=True, slots=True)
-class _Preparing:
-    """What the stages before the network need to know."""
+class _Looks:
+    """Looks at whole frames, each by itself; of those before `first`, which only warm up, the players are enough."""
 
     finder: StagedFinder
-    players_every: int
+    first: int
+    watch: Stopwatch
+
+    def __call__(self, numbered: tuple[int, Frame]) -> _Glance:
+        position, frame = numbered
+        with self.watch.stage("players"):
+            players = self.finder.players(frame.image)
+        if position < self.first:
+            return _Glance(frame, players)
+        with self.watch.stage("network"):
+            return _Glance(frame, players, self.finder.look(frame.image, players))
+
+
+@dataclass(frozen=True, slots=True)
+class _Preparing:
+    """What the stages before the path need to know."""
+
+    finder: StagedFinder
+    follow: bool
     first: int
     start: Start
     watch: Stopwatch
 
 
-def _prepare(frames: Iterable[Frame], how: _Preparing) -> Iterator[_Prepared]:
+def _prepare(glances: Iterable[_Glance], how: _Preparing) -> Iterator[_Prepared]:
     """Find cuts, camera motion and players; frames come out a little later than they go in."""
     cuts = CutDetector()
-    waiting: deque[Frame] = deque()
+    waiting: deque[_Glance] = deque()
     carrier = _PlayerCarrier(how)
-    for frame in frames:
-        waiting.append(frame)
+    for glance in glances:
+        waiting.append(glance)
         with how.watch.stage("cuts"):
-            verdict = cuts.feed(frame.image)
+            verdict = cuts.feed(glance.frame.image)
         if verdict is not None:
             yield carrier.prepare(waiting.popleft(), verdict)
     for verdict in cuts.flush():
@@ -155,7 +193,7 @@ def _prepare(frames: Iterable[Frame], how: _Preparing) -> Iterator[_Prepared]:
 
 
 class _PlayerCarrier:
-    """Players found anew in every n-th frame of the video and moved with the camera in between.
+    """Camera motion, and the players; where the puck is followed, found in some frames and moved with the camera else.
 
     Which frames those are depends on their place in the video alone, so that a run which starts anywhere does the same.
     """
@@ -167,8 +205,9 @@ class _PlayerCarrier:
         self._before: ImageArray | None = None
         self._players: MaskArray | None = None
 
-    def prepare(self, frame: Frame, may_be_cut: bool) -> _Prepared:
+    def prepare(self, glance: _Glance, may_be_cut: bool) -> _Prepared:
         """Return the frame with its motion and players; a frame that moves on with the one before is no cut."""
+        frame = glance.frame
         with self._how.watch.stage("motion"):
             grey, motion = small_grey(frame.image), None
             if self._before is not None and self._before.shape == grey.shape:
@@ -176,17 +215,17 @@ class _PlayerCarrier:
         is_cut = may_be_cut and motion is None and self._position - self._last_cut >= SHORTEST_SHOT
         if is_cut:
             self._last_cut = self._position
-        with self._how.watch.stage("players"):
-            self._players = self._next_players(frame, motion)
+        self._players = self._next_players(frame, motion) if self._how.follow else glance.players
         self._before = grey
         self._position += 1
-        return _Prepared(frame, self._players, motion, is_cut)
+        return _Prepared(frame, self._players, motion, is_cut, glance.seen)
 
     def _next_players(self, frame: Frame, motion: FloatArray | None) -> MaskArray | None:
-        is_due = self._position % self._how.players_every == 0
-        if is_due or motion is None or self._players is None:
-            return self._how.finder.players(frame.image)
-        return moved(self._players, motion)
+        is_due = self._position % FOLLOW_PLAYERS_EVERY == 0
+        with self._how.watch.stage("players"):
+            if is_due or motion is None or self._players is None:
+                return self._how.finder.players(frame.image)
+            return moved(self._players, motion)
 
 
 class _Observer:
@@ -207,7 +246,7 @@ class _Observer:
             self._shot, self._shot_position = self._shot + 1, position
         if begins_piece:
             self._follower, self._graphics, self._in_piece = Follower(), Graphics(), 0
-        seen = self._look(one, None if begins_piece else one.motion)
+        seen = self._look(one, None if begins_piece else one.motion) if one.seen is None else one.seen
         registration = self._register(one, begins_piece, seen)
         step_s = one.frame.time_s - self._time_s
         motion = np.eye(3) if one.motion is None else one.motion
@@ -241,15 +280,14 @@ class _Observer:
 
     def _look(self, one: _Prepared, motion: FloatArray | None) -> Observation:
         """Look at the part where the puck is expected, and at the whole where that does not show it."""
-        if self._looking.follow:
-            expected = self._follower.expected(motion)
-            part = None if expected is None else self._finder.fitted(expected, one.frame.size)
-            if part is not None:
-                with self._watch.stage("network, part"):
-                    seen = self._finder.look(one.frame.image, one.players, self._follower.view(part))
-                if self._follower.shows_puck(self._without_graphics(seen)):
-                    self._follower.note(self._without_graphics(seen), motion)
-                    return seen
+        expected = self._follower.expected(motion)
+        part = None if expected is None else self._finder.fitted(expected, one.frame.size)
+        if part is not None:
+            with self._watch.stage("network, part"):
+                seen = self._finder.look(one.frame.image, one.players, self._follower.view(part))
+            if self._follower.shows_puck(self._without_graphics(seen)):
+                self._follower.note(self._without_graphics(seen), motion)
+                return seen
         with self._watch.stage("network"):
             seen = self._finder.look(one.frame.image, one.players)
         self._follower.note(self._without_graphics(seen), motion)

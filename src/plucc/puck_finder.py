@@ -1,6 +1,7 @@
 """One frame -> what it says of the puck: players, context image, network, peaks, presence, and a second look."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,9 +13,10 @@ from plucc.context.image import as_rgb, context_image
 from plucc.context.shipped import SHIPPED_WEIGHTS as SHIPPED_PLAYERS
 from plucc.context.shipped import ShippedFinder
 from plucc.heatmap import DecodeMethod, Peak, top_peaks
-from plucc.runtime.base import MIN_SIDE_PX, Runtime
-from plucc.runtime.load import Backend, load_runtime
-from plucc.second_look import PLACES, SecondLook, second_look_file
+from plucc.runtime.base import MIN_SIDE_PX, Runtime, fitting_threads
+from plucc.runtime.load import Backend, load_runtime, read_model_card
+from plucc.runtime.second_card import read_second_card
+from plucc.second_look import PART_PLACES, PLACES, SecondLook, second_look_file
 from plucc.sighting import Observation, View
 from plucc.track import Candidate
 from plucc.types import REFERENCE_HEIGHT_PX, Box, FloatArray, ImageArray, MaskArray, Point, ShapeError, Size
@@ -22,11 +24,12 @@ from plucc.weighing import Evidence
 
 SHIPPED_MODEL = Path(__file__).parent / "weights" / "swift.onnx"
 CANDIDATES = 5
+MOST_AT_ONCE = 8  # looks, each of which takes some 70 MB; threads beyond that work on the same ones
 VISIBLE_FROM = 0.6  # of presence: of rendered frames below it as many hide the puck as show it
 SHOWS_FROM = 0.25  # of a candidate's probability: below it the frame by itself would not be said to show the puck
 _REACH_PX = 16.0  # at 720 lines: a candidate this near to a player may be hidden by one
 _GRID_PX = 32  # the network's coarsest cells: a part of the frame that starts on them is seen as in the whole
-_SCALES = (0.8, 1.25)  # a frame this near to the network's own height is taken as it is
+_SCALES = (0.8, 1.05)  # a frame this near to the height that the network knows is taken as it is; small pucks cost more
 _MOST_OF_IT = 0.6  # of the frame's area: a part this large saves nothing
 _LARGEST_AREA = 2.5  # times the network's own frame
 
@@ -49,30 +52,31 @@ class FirstLook:
     log_mass: float
 
 
-class Locator:
-    """Finds the puck in single frames, with the shipped models or others of the same kind."""
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The files of the networks, and what runs them."""
 
-    def __init__(
-        self,
-        model: Path = SHIPPED_MODEL,
-        players: Path = SHIPPED_PLAYERS,
-        *,
-        backend: Backend = "auto",
-        threads: int | None = None,
-    ) -> None:
-        self._runtime: Runtime = load_runtime(model, backend=backend, threads=threads)
-        second = second_look_file(model, self._runtime.card)
+    first: Path
+    second: Path | None
+    players: Path
+    backend: Backend
+
+
+class Eyes:
+    """Loaded networks that take up to `at_once` looks at the same time, which share `threads` evenly.
+
+    The search for players takes `player_threads`, however many looks there are.
+    """
+
+    def __init__(self, models: Models, *, threads: int, at_once: int = 1, player_threads: int = 1) -> None:
+        self.at_once = at_once
+        self.runtime: Runtime = load_runtime(models.first, backend=models.backend, threads=threads, at_once=at_once)
         self._judge: Judge = (
-            Calibration.from_card(self._runtime.card.calibration)
-            if second is None
-            else SecondLook(second, backend=backend, threads=threads)
+            Calibration.from_card(self.runtime.card.calibration)
+            if models.second is None
+            else SecondLook(models.second, backend=models.backend, threads=threads, at_once=at_once)
         )
-        self._find_players = ShippedFinder(players, threads=threads)
-
-    def frame(self, image: ImageArray) -> Observation:
-        """Look for the puck in one RGB frame of any size; places are in its own pixels."""
-        image = as_rgb(image)
-        return self.look(image, self.players(image))
+        self._find_players = ShippedFinder(models.players, threads=player_threads)
 
     def players(self, image: ImageArray) -> MaskArray:
         """Return where the players are in a frame."""
@@ -82,16 +86,75 @@ class Locator:
         """Look at a frame, or at a part of it, whose players are known; None finds them first."""
         image = as_rgb(image)
         mask = self.players(image) if players is None else players
-        return observe(self._runtime, image, mask, self._judge, view=view)
+        return observe(self.runtime, image, mask, self._judge, view=view)
+
+    def fitted(self, box: Box, size: Size) -> Box | None:
+        """Return the part of a frame nearest to a box that can be looked at by itself; None where that is the whole."""
+        return fitted_part(box, size, working_scale(size, self.runtime.card.heatmap.height))
+
+
+class Locator:
+    """Finds the puck in single frames, with the shipped models or others of the same kind.
+
+    All threads work on one picture, so that its answer comes soonest; a video is looked at with what `for_video` gives.
+    Networks are loaded when they are first needed.
+    """
+
+    def __init__(
+        self,
+        model: Path = SHIPPED_MODEL,
+        players: Path = SHIPPED_PLAYERS,
+        *,
+        backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> None:
+        second = second_look_file(model, read_model_card(model))
+        if second is not None:
+            read_second_card(second)  # a file of another kind is refused here, not at the first look
+        self._models = Models(model, second, players, backend)
+        self._threads = threads or fitting_threads()
+
+    @cached_property
+    def _eyes(self) -> Eyes:
+        return Eyes(self._models, threads=self._threads, player_threads=self._threads)
+
+    @cached_property
+    def _following(self) -> Eyes:
+        return Eyes(self._models, threads=self._threads)
+
+    @cached_property
+    def _scanning(self) -> Eyes:
+        return Eyes(self._models, threads=self._threads, at_once=min(self._threads, MOST_AT_ONCE))
+
+    def for_video(self, *, follow: bool) -> Eyes:
+        """Return the networks as a video needs them.
+
+        Frames that are scanned do not depend on each other: as many looks run at once as there are threads, which gets
+        more done than all threads in one look. Following needs one look's answer before it can take the next.
+        """
+        return self._following if follow else self._scanning
+
+    def frame(self, image: ImageArray) -> Observation:
+        """Look for the puck in one RGB frame of any size; places are in its own pixels."""
+        image = as_rgb(image)
+        return self.look(image, self.players(image))
+
+    def players(self, image: ImageArray) -> MaskArray:
+        """Return where the players are in a frame."""
+        return self._eyes.players(image)
+
+    def look(self, image: ImageArray, players: MaskArray | None, view: View | None = None) -> Observation:
+        """Look at a frame, or at a part of it, whose players are known; None finds them first."""
+        return self._eyes.look(image, players, view)
 
     def first_look(self, image: ImageArray, count: int) -> FirstLook:
         """Return what the heatmap network alone says of a frame, with up to `count` of its peaks."""
         image = as_rgb(image)
-        return first_look(self._runtime, image, self.players(image), count)
+        return first_look(self._eyes.runtime, image, self.players(image), count)
 
     def fitted(self, box: Box, size: Size) -> Box | None:
         """Return the part of a frame nearest to a box that can be looked at by itself; None where that is the whole."""
-        return fitted_part(box, size, working_scale(size, self._runtime.card.heatmap.height))
+        return self._eyes.fitted(box, size)
 
 
 def observe(
@@ -106,8 +169,8 @@ def observe(
 
     `judge` says how sure each place is: by what this network says alone, or by looking there again.
     """
-    places = PLACES if isinstance(judge, SecondLook) else CANDIDATES
-    first = first_look(runtime, image, players, places, method, view)
+    places = PLACES if view is None else PART_PLACES
+    first = first_look(runtime, image, players, places if isinstance(judge, SecondLook) else CANDIDATES, method, view)
     presence = 1.0 if first.presence_logit is None else _sigmoid(first.presence_logit)
     share = 1.0 if view is None else view.share(first.log_mass)
     if isinstance(judge, SecondLook):
@@ -134,7 +197,8 @@ def first_look(
     image, mask = _scaled(image, scale), _scaled(players.astype(np.uint8), scale)
     rows, columns = _part(image, view, scale)
     image = np.ascontiguousarray(image[rows, columns])
-    heatmaps = runtime(image[None], context_image(image, mask[rows, columns] > 0)[None])
+    context = context_image(image, mask[rows, columns] > 0, runtime.card.heatmap.height)
+    heatmaps = runtime(image[None], context[None])
     logits, stride_px = heatmaps.logits[0], heatmaps.stride_px
     probability, log_mass = _softmax(logits)
     peaks = top_peaks(logits, count, method=method, sigma_px=runtime.card.heatmap.sigma_px, stride_px=stride_px)
@@ -231,7 +295,7 @@ def _on_grid(low: float, high: float, length: int) -> tuple[int, int]:
 def _softmax(logits: FloatArray) -> tuple[FloatArray, float]:
     """Return the heatmap, and the logarithm of what it was divided by."""
     highest = float(logits.max())
-    raised = np.exp(logits.astype(np.float32) - highest)
+    raised = np.exp(logits.astype(np.float32, copy=False) - highest)
     total = float(raised.sum(dtype=np.float64))
     return np.asarray(raised / total), highest + float(np.log(total))
 

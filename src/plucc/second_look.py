@@ -12,6 +12,8 @@ from plucc.types import FloatArray, ImageArray, ModelError
 from plucc.weighing import Weighing
 
 PLACES = 8  # of the first look: the puck is hardly ever further down its list
+PART_PLACES = 4  # the same for a part of a frame, which has fewer of everything
+BATCH = 4
 INPUT = "patches"
 
 
@@ -19,19 +21,25 @@ class SecondLook:
     """A loaded second look, and how its word is weighed against the first one's."""
 
     def __init__(
-        self, path: Path, *, backend: Backend = "auto", threads: int | None = None, device: str = "cpu"
+        self,
+        path: Path,
+        *,
+        backend: Backend = "auto",
+        threads: int | None = None,
+        at_once: int = 1,
+        device: str = "cpu",
     ) -> None:
         self.path = path
         self.card = read_second_card(path)
         self.weighing = Weighing.from_card(self.card.weighing)
-        self._graph = load_graph(path, backend=backend, threads=threads, device=device)
+        self._graph = load_graph(path, backend=backend, threads=threads, at_once=at_once, device=device)
 
     def __call__(self, image: ImageArray, places_px: FloatArray) -> FloatArray:
         """Return a logit for each place (k, 2) of an RGB frame, in its own pixels: high where the puck shows there."""
         spec = self.card.spec
         patches = patches_around(image, places_px, spec.windows_px, spec.side_px)
         # always as many at once: a graph that is compiled for its input's size is compiled only once
-        batches = [patches[start : start + PLACES] for start in range(0, len(patches), PLACES)]
+        batches = [patches[start : start + BATCH] for start in range(0, len(patches), BATCH)]
         logits = [self._graph({INPUT: _filled(batch)})[0][: len(batch)] for batch in batches]
         return np.concatenate(logits).astype(np.float64) if logits else np.empty(0)
 
@@ -47,5 +55,5 @@ def second_look_file(model: Path, card: ModelCard) -> Path | None:
 
 
 def _filled(batch: ImageArray) -> ImageArray:
-    missing = PLACES - len(batch)
+    missing = BATCH - len(batch)
     return np.pad(batch, [(0, missing), *[(0, 0)] * (batch.ndim - 1)]) if missing else np.ascontiguousarray(batch)

@@ -61,7 +61,13 @@ class PuckFinder(Protocol):
 
 
 class StagedFinder(Protocol):
-    """Looks in two steps, so that the first can run ahead, and the second at a part of the frame only."""
+    """Looks in two steps, so that the first can run ahead, and the second at a part of the frame only.
+
+    Up to `at_once` threads may look for players, and at frames, at the same time.
+    """
+
+    @property
+    def at_once(self) -> int: ...
 
     def players(self, image: ImageArray) -> MaskArray | None: ...
 
@@ -71,7 +77,9 @@ class StagedFinder(Protocol):
 
 
 class WholeFrames:
-    """Any finder as a staged one: it sees to its players itself and always looks at the whole frame."""
+    """Any finder as a staged one: it sees to its players itself and always looks at the whole frame, one at a time."""
+
+    at_once = 1
 
     def __init__(self, finder: PuckFinder) -> None:
         self._finder = finder

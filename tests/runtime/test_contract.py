@@ -1,5 +1,6 @@
 """One contract for every runtime."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 import torch
 
 from plucc.network.checkpoint import load_checkpoint
+from plucc.runtime import openvino
 from plucc.runtime.base import Runtime
+from plucc.runtime.load import Backend, load_runtime
 from plucc.types import ImageArray, ShapeError
 
 
@@ -89,3 +92,36 @@ def test_wrong_pictures_are_refused(
 def test_numbers_that_are_not_bytes_are_refused(runtime: Runtime) -> None:
     with pytest.raises(ShapeError, match="type float32"):
         runtime(np.zeros((1, 64, 96, 3), np.float32), np.zeros((1, 32, 48, 3), np.uint8))  # type: ignore[arg-type]
+
+
+def test_many_threads_may_call_it_at_once(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes change all the time, so that graphs for one size come and go while others are at work."""
+    monkeypatch.setattr(openvino, "COMPILED_KEPT", 1)
+    inputs = [pictures(1, 64 + 32 * (index % 2), 96) for index in range(2)]
+    expected = [runtime(*each).logits for each in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda index: runtime(*inputs[index % 2]).logits, range(8)))
+    for index, logits in enumerate(found):
+        np.testing.assert_array_equal(logits, expected[index % 2])
+
+
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_calls_at_once_say_what_one_call_says(backend: Backend, small_model: Path) -> None:
+    pytest.importorskip({"onnx": "onnxruntime"}.get(backend, backend))
+    alone = load_runtime(small_model, backend=backend, threads=1)
+    shared = load_runtime(small_model, backend=backend, threads=3, at_once=3)
+    inputs = [pictures(1, 96, 128 + 32 * (index % 2)) for index in range(12)]
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda each: shared(*each), inputs))
+    for one, each in zip(found, inputs, strict=True):
+        np.testing.assert_array_equal(one.logits, alone(*each).logits)
+        np.testing.assert_array_equal(one.presence_logits, alone(*each).presence_logits)
+
+
+def test_what_was_answered_stays_as_it_was(runtime: Runtime) -> None:
+    first, second = pictures(1, 64, 96), pictures(1, 64, 96)
+    second[0][:] = 255 - second[0]
+    kept = runtime(*first).logits
+    copy = kept.copy()
+    assert not np.array_equal(runtime(*second).logits, copy)
+    np.testing.assert_array_equal(kept, copy)

@@ -50,7 +50,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on where a run that w
 Jobs = Annotated[int, typer.Option(min=1, help="How many videos to work on at once.")]
 Profile = Annotated[bool, typer.Option("--profile", help="Show how long each stage worked.")]
 Model = Annotated[Path | None, typer.Option(help="A model that plucc export wrote. Default: the shipped one.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the network. Default: all cores.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the networks. Default: all cores.")]
 
 
 def locate(
@@ -173,7 +173,9 @@ def _is_folder(path: Path) -> bool:
 def _show_profile(outcome: "Outcome") -> None:
     from rich.table import Table as Grid
 
-    grid = Grid("stage", "times", "ms each", "s", "of the time", title="work by stage; stages run at once")
+    grid = Grid(
+        "stage", "times", "ms each", "s", "of the time", title="work by stage; stages run at once, some more than once"
+    )
     for name, count, busy_s in outcome.stages:
         share = busy_s / outcome.elapsed_s
         grid.add_row(name, str(count), f"{1000 * busy_s / count:.1f}", f"{busy_s:.2f}", f"{share:.0%}")

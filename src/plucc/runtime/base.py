@@ -31,7 +31,7 @@ class Heatmaps:
 class Runtime(Protocol):
     """A loaded model. Frames are 8-bit RGB (b, h, w, 3), contexts the same at half the height and width, rounded up.
 
-    Contexts may be left out exactly when the card says that the model does not use them.
+    Contexts may be left out exactly when the card says that the model does not use them. Several threads may call it.
     """
 
     @property
@@ -44,7 +44,7 @@ class Runtime(Protocol):
 
 
 class Graph(Protocol):
-    """A loaded model file of any kind: 8-bit inputs by name, its outputs in order."""
+    """A loaded model file of any kind: 8-bit inputs by name, its outputs in order. Several threads may call it."""
 
     def __call__(self, inputs: Mapping[str, ImageArray]) -> list[FloatArray]: ...
 

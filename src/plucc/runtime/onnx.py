@@ -16,11 +16,14 @@ ERRORS_ONLY = 3
 
 
 class OnnxGraph:
-    """A model file on ONNX Runtime, whatever it computes; `threads` defaults to what the machine has."""
+    """A model file on ONNX Runtime, whatever it computes.
 
-    def __init__(self, path: Path, *, threads: int | None = None, device: str = "cpu") -> None:
+    `threads` defaults to what the machine has; where up to `at_once` calls run at the same time, they share them.
+    """
+
+    def __init__(self, path: Path, *, threads: int | None = None, at_once: int = 1, device: str = "cpu") -> None:
         options = ort.SessionOptions()
-        options.intra_op_num_threads = threads or fitting_threads()
+        options.intra_op_num_threads = max(1, (threads or fitting_threads()) // at_once)
         options.inter_op_num_threads = 1
         options.enable_mem_pattern = False  # a plan of memory for each size takes a third more of it and saves no time
         options.log_severity_level = ERRORS_ONLY
@@ -34,10 +37,10 @@ class OnnxGraph:
 class OnnxRuntime:
     """An exported puck model on ONNX Runtime."""
 
-    def __init__(self, path: Path, *, threads: int | None = None, device: str = "cpu") -> None:
+    def __init__(self, path: Path, *, threads: int | None = None, at_once: int = 1, device: str = "cpu") -> None:
         self.card = read_card(path)
         self.device = device
-        self._graph = OnnxGraph(path, threads=threads, device=device)
+        self._graph = OnnxGraph(path, threads=threads, at_once=at_once, device=device)
 
     def __call__(self, frames: ImageArray, contexts: ImageArray | None = None) -> Heatmaps:
         return to_heatmaps(self.card, self._graph(named_inputs(self.card, frames, contexts)))
