@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from locate_clips import FIT_FIRST_FRAMES, real_clips, rendered_clips
-from locate_trust import Answer, answers_of, diagram, fit_trust, show_trust, visits_of
+from locate_trust import Answer, answers_of, bridges_of, diagram, fit_trust, show_trust, visits_of
 from rich.console import Console
 from rich.table import Table
 
@@ -242,9 +242,15 @@ def fit(
     """Fit how sure a visit is to its own frame and those around; `clips` judges the outcome on other clips."""
     rendered = rendered_clips(FOLDER, lines, bar, FIT_FIRST_FRAMES)
     panned = real_clips(FOLDER, read_dataset(real), matches.split(","), pans)
-    visits = visits_of((*rendered, *panned), Locator(threads=threads))
+    finder, clips = Locator(threads=threads), (*rendered, *panned)
+    visits = visits_of(clips, finder)
     own, around, offset = fit_trust(visits)
     console.print(f"{len(visits)} visits: own {own:.2f}, around {around:.2f}, offset {offset:.2f}; now {Trust()}")
+    bridged = bridges_of(clips, finder, Trust(own, around, offset, straight=1.0))
+    right, expected = (sum(values) for values in zip(*bridged, strict=True))
+    console.print(
+        f"{len(bridged)} points between visits, {right} right, {expected:.1f} expected: straight {right / expected:.2f}"
+    )
 
 
 @app.command()

@@ -107,6 +107,21 @@ def visits_of(clips: Iterable[Clip], finder: Locator) -> list[Visit]:
     return visits
 
 
+def bridges_of(clips: Iterable[Clip], finder: Locator, trust: Trust) -> list[tuple[bool, float]]:
+    """Return of each point between visits whether it is right, and how sure of it `trust` is."""
+    found: list[tuple[bool, float]] = []
+    for clip in clips:
+        for piece in locate_pieces(VideoReader(clip.path), finder, Settings(span=clip.span), Looking()):
+            frames = [seen.candidates for seen in piece.observed]
+            scale = frames[0].size.reference_scale
+            for row, point in zip(piece.rows, track_shot(frames, replace(TrackLimits(), trust=trust)), strict=True):
+                if point.source is Source.INTERPOLATED and point.xy_px is not None:
+                    truth = clip.pucks_px[row.frame]
+                    is_right = truth is not None and truth.distance(point.xy_px) * scale <= 10
+                    found.append((is_right, point.confidence))
+    return found
+
+
 def fit_trust(visits: list[Visit]) -> tuple[float, float, float]:
     """Return the weights of a visit's own frame and of those around, and the offset, by maximum likelihood."""
     values = np.array([(visit.own, visit.around, 1.0) for visit in visits])

@@ -7,7 +7,8 @@ looks most like it; what gives that away is that the frames around are not sure 
 
 fitted to rendered clips in which pucks hide and to pans over real frames, none of them trained on. A bridge is right
 where both its ends are and the puck kept to the line: under an acceleration a it strays by a t₁ t₂ / 2, at times t₁ and
-t₂ from the ends, and on rendered play keeps within 10 px with probability exp(-t₁ t₂ / κ).
+t₂ from the ends, and on rendered play keeps within 10 px with probability exp(-t₁ t₂ / κ). A puck out of sight is
+seldom one that glides: somebody plays it, or it has left. The share `straight` of bridges that are one is fitted too.
 """
 
 from collections.abc import Sequence
@@ -20,13 +21,14 @@ _EDGE = 1e-4  # probabilities of 0 and 1 have no log-odds
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The weights; `around_s` is how far away a frame still counts as nearby, `curve_s2` is κ."""
+    """The weights and shares; `around_s` is how far away a frame still counts as nearby, `curve_s2` is κ."""
 
-    own: float = 0.34
-    around: float = 0.51
-    offset: float = 0.32
+    own: float = 0.27
+    around: float = 0.57
+    offset: float = 0.16
     around_s: float = 0.25
     curve_s2: float = 0.185
+    straight: float = 0.57
 
     def visited(self, own: float, around: Sequence[float]) -> float:
         """Return the probability of a visit; one with no other visits nearby stands for them itself."""
@@ -35,7 +37,7 @@ class Trust:
 
     def bridged(self, ends: tuple[float, float], times_s: tuple[float, float]) -> float:
         """Return the probability of a point between two visits, from theirs and the times from it to each."""
-        return min(ends) * float(np.exp(-times_s[0] * times_s[1] / self.curve_s2))
+        return self.straight * min(ends) * float(np.exp(-times_s[0] * times_s[1] / self.curve_s2))
 
 
 PICTURES = Trust(own=1.0, around=0.0, offset=0.0)  # of single pictures, which a frame's own probability is meant for
