@@ -51,6 +51,12 @@ def test_a_bridge_is_never_surer_than_its_ends(first: float, second: float, befo
     assert Trust().bridged((first, second), (before_s, after_s)) <= min(first, second)
 
 
+def test_a_bridge_is_as_sure_as_its_weaker_end_as_often_as_the_puck_kept_to_the_line() -> None:
+    trust = Trust(curve_s2=0.1, straight=0.5)
+    assert trust.bridged((0.8, 0.6), (0.0, 0.4)) == pytest.approx(0.3)
+    assert trust.bridged((0.8, 0.6), (0.2, 0.5)) == pytest.approx(0.3 / np.e)
+
+
 def test_a_bridge_is_least_sure_in_its_middle() -> None:
     points = track_shot(path(*[0.97] * 10, *[None] * 9, *[0.97] * 10))
     bridge = [point.confidence for point in points[10:19]]
