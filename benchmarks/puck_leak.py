@@ -30,8 +30,8 @@ from plucc.types import Box, ImageArray, MaskArray, Size
 FRAME_SIZE = Size(1280, 720)
 FRAMES_PER_MATCH = 3
 VISIBLE = 16  # of 255
-FEWEST_PX = 2
-REACH_PX = 6.0
+FEWEST_PX = 2  # of a puck that shows at all
+REACH_PX = 6.0  # around its box: blur and shadow
 Compose: TypeAlias = Callable[[ImageArray, MaskArray], ImageArray]
 
 

@@ -54,7 +54,7 @@ def context_image(frame: ImageArray, mask: MaskArray, lines: int = REFERENCE_HEI
     return players_on_black(np.asarray(colours, np.uint8), np.asarray(cover, np.uint8), lines)
 
 
-def players_on_black(colours: ImageArray, cover: ImageArray, lines: int = REFERENCE_HEIGHT_PX) -> ImageArray:
+def players_on_black(colours: ImageArray, cover: ImageArray, lines: int) -> ImageArray:
     """Return colours (h, w, 3) as far as players cover each pixel (h, w), 0 to 255, of a frame at half its size.
 
     Each pixel first takes the brightest red, green and blue within a few rows of it.
