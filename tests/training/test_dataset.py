@@ -1,6 +1,8 @@
 """From records to samples: crops placed fairly, masks and mistakes used, splits kept."""
 
 import json
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +23,7 @@ from plucc.training.mixture import Draw
 from plucc.training.placement import place_crop
 from plucc.training.sample import Sample, move_point
 from plucc.training.sources import open_sources
-from plucc.types import DataError, Point, Size
+from plucc.types import DataError, InputError, Point, Size
 
 Tiny = Callable[..., Spec]
 
@@ -155,6 +157,30 @@ def test_cache_gives_the_very_pixels_and_survives(drawn: Path, tmp_path: Path) -
     assert len(list((tmp_path / "cache").glob("*.rgb"))) == 1
     with pytest.raises(ValueError, match="read-only"):
         cache[0][0] = 0
+
+
+def test_splits_share_a_cache_and_changed_pictures_replace_it(write_set: Callable[..., Path], tmp_path: Path) -> None:
+    root, folder = write_set(tmp_path / "set", 8), tmp_path / "cache"
+    dataset = read_dataset(root)
+    FrameCache(dataset, dataset.records[::2], folder)[2]
+    other = FrameCache(dataset, dataset.records[3:5], folder)
+    np.testing.assert_array_equal(other[1], FrameFiles(dataset, dataset.records)[4])
+    (before,) = folder.glob("*.rgb")
+    os.utime(dataset.image_path(dataset.records[0]), ns=(1, 1))
+    FrameCache(dataset, dataset.records, folder)
+    (after,) = folder.glob("*.rgb")
+    assert after != before
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_a_cache_that_does_not_fit_is_named_before_it_is_filled(
+    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = read_dataset(drawn)
+    room = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: room)
+    with pytest.raises(InputError, match=r"GB free, the decoded frames take .* data.cache"):
+        FrameCache(dataset, dataset.records, tmp_path / "cache")
 
 
 def test_players_come_from_masks_boxes_or_a_file(drawn: Path, tmp_path: Path) -> None:

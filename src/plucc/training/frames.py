@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import math
+import os
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -20,6 +23,8 @@ from plucc.types import DataError, ImageArray, InputError, MaskArray, Point, Siz
 from plucc.video import read_image
 
 LineT = TypeVar("LineT", bound=BaseModel)
+
+_BLOCK_BYTES = 512  # the unit of st_blocks
 
 
 class Frames(Protocol):
@@ -50,24 +55,31 @@ class FrameCache:
     """Decodes a picture once and keeps its pixels in one big file that all loader processes map.
 
     A flag beside the pixels is set after they are written, so a run killed half-way leaves a cache that can be used.
-    The file's name comes from the pictures' names, lengths and times: other pictures get another cache.
+    There is one for each dataset, whichever of its records are asked for, so all splits share it; it is named by the
+    dataset's folder and the pictures' names, lengths and times. Where the pictures have changed, the older one goes.
     """
 
     def __init__(self, dataset: Dataset, records: Sequence[Record], folder: Path) -> None:
         self._files = FrameFiles(dataset, records)
         self._shapes = [(record.size.height, record.size.width, 3) for record in records]
-        sizes = [int(np.prod(shape)) for shape in self._shapes]
-        self._starts = np.concatenate(([0], np.cumsum(sizes)))
-        key = _fingerprint(dataset, records)
+        ends = np.cumsum([record.size.width * record.size.height * 3 for record in dataset.records])
+        places = {record.image: place for place, record in enumerate(dataset.records)}
+        self._places = [places[record.image] for record in records]
+        self._ends = [int(ends[place]) for place in self._places]
         folder.mkdir(parents=True, exist_ok=True)
-        self._pixels = _mapped(folder / f"{key}.rgb", int(self._starts[-1]))
-        self._ready = _mapped(folder / f"{key}.ready", len(records))
+        owner, state = _names(dataset)
+        for other in folder.glob(f"{owner}-*"):
+            if other.stem != f"{owner}-{state}":
+                other.unlink(missing_ok=True)
+        self._pixels = _mapped(folder / f"{owner}-{state}.rgb", int(ends[-1]))
+        self._ready = _mapped(folder / f"{owner}-{state}.ready", len(dataset.records))
 
     def __getitem__(self, index: int) -> ImageArray:
-        pixels = self._pixels[self._starts[index] : self._starts[index + 1]].reshape(self._shapes[index])
-        if not self._ready[index]:
+        shape, end = self._shapes[index], self._ends[index]
+        pixels = self._pixels[end - math.prod(shape) : end].reshape(shape)
+        if not self._ready[self._places[index]]:
             pixels[:] = self._files[index]
-            self._ready[index] = 1
+            self._ready[self._places[index]] = 1
         view = np.asarray(pixels)
         view.flags.writeable = False
         return view
@@ -144,9 +156,10 @@ def _stand_in(player: Player, size: Size) -> MaskArray:
     return ellipse.astype(bool)
 
 
-def _fingerprint(dataset: Dataset, records: Sequence[Record]) -> str:
+def _names(dataset: Dataset) -> tuple[str, str]:
+    """Return a name for the dataset's folder, and one for the state of its pictures."""
     facts = []
-    for record in records:
+    for record in dataset.records:
         try:
             status = dataset.image_path(record).stat()
         except OSError as error:
@@ -154,11 +167,22 @@ def _fingerprint(dataset: Dataset, records: Sequence[Record]) -> str:
                 f"{dataset.image_path(record)} cannot be read ({error.strerror}): check the dataset"
             ) from error
         facts.append((record.image, record.size.width, record.size.height, status.st_size, status.st_mtime_ns))
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    return _short_hash(str(dataset.root.resolve())), _short_hash(json.dumps(facts))
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _mapped(path: Path, length: int) -> np.ndarray:
     """Map a file of zeros that other processes may be creating at this very moment."""
     with path.open("a+b") as file:
         file.truncate(length)  # sparse: unread frames take no room on disk
+        missing = length - os.fstat(file.fileno()).st_blocks * _BLOCK_BYTES
+    free = shutil.disk_usage(path.parent).free
+    if missing > free:  # writing to a mapped file on a full disk kills the process without a word
+        raise InputError(
+            f"{path.parent} has {free / 1e9:.1f} GB free, the decoded frames take {missing / 1e9:.1f}: "
+            "free some, or give another folder or null as data.cache"
+        )
     return np.memmap(path, np.uint8, "r+", shape=(length,))
