@@ -50,7 +50,7 @@ def main(
         rows.append((*confidences, shown.presence, painted.presence, error_px))
     values = np.array(rows)
     table = Table("judged by", "frames", "false alarms, all", "false alarms, puck found")
-    for column, name in ((0, "confidence"), (2, "presence alone")):
+    for column, name in ((0, "confidence"), (2, "presence")):
         pair = values[:, column : column + 2]
         found = pair[values[:, 4] <= FOUND_PX]
         table.add_row(name, str(len(pair)), f"{_false_alarms(pair):.1%}", f"{_false_alarms(found):.1%}")

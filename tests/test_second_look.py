@@ -112,6 +112,7 @@ def test_candidates_are_those_of_both_looks_best_first(model: Path, image: Image
     best = seen.evidence.places_px[int(weighed.argmax())]
     assert tuple(seen.candidates[0].xy_px) == pytest.approx(tuple(best))
     assert weighed.sum() <= 1
+    assert seen.presence == pytest.approx(weighed.sum())
     first = locator.first_look(image, PLACES)
     np.testing.assert_allclose(seen.evidence.shares, [mass for _, mass in first.places])
     assert seen.evidence.presence_logit == pytest.approx(first.presence_logit)
@@ -146,6 +147,7 @@ def test_without_a_second_look_nothing_changes(small_model: Path, image: ImageAr
     assert seen.evidence is None
     assert [each.xy_px for each in seen.candidates] == [Point(p.xy_px.x / 3.6, p.xy_px.y / 3.6) for p in peaks]
     assert [each.probability for each in seen.candidates] == [calibrated(p.confidence * presence) for p in peaks]
+    assert seen.presence == presence
 
 
 def test_evaluation_uses_it_unless_told_otherwise(model: Path, image: ImageArray) -> None:

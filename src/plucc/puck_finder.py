@@ -25,7 +25,7 @@ from plucc.weighing import Evidence
 SHIPPED_MODEL = Path(__file__).parent / "weights" / "swift.onnx"
 CANDIDATES = 5
 MOST_AT_ONCE = 8  # looks, each of which takes some 70 MB; threads beyond that work on the same ones
-VISIBLE_FROM = 0.6  # of presence: of rendered frames below it as many hide the puck as show it
+VISIBLE_FROM = 0.6  # of the first look's presence: of rendered frames below it as many hide the puck as show it
 SHOWS_FROM = 0.25  # of a candidate's probability: below it the frame by itself would not be said to show the puck
 _REACH_PX = 16.0  # at 720 lines: a candidate this near to a player may be hidden by one
 _GRID_PX = 32  # the network's coarsest cells: a part of the frame that starts on them is seen as in the whole
@@ -171,13 +171,15 @@ def observe(
     """
     places = PLACES if view is None else PART_PLACES
     first = first_look(runtime, image, players, places if isinstance(judge, SecondLook) else CANDIDATES, method, view)
-    presence = 1.0 if first.presence_logit is None else _sigmoid(first.presence_logit)
+    visible = 1.0 if first.presence_logit is None else _sigmoid(first.presence_logit)
     share = 1.0 if view is None else view.share(first.log_mass)
     if isinstance(judge, SecondLook):
         found, evidence = _looked_again(judge, image, first, share)
+        presence = float(judge.weighing(evidence).sum())
     else:
-        found, evidence = [(xy_px, judge(mass * (presence * share))) for xy_px, mass in first.places], None
-    candidates = tuple(Candidate(xy_px, chance, shows(xy_px, chance, presence, players)) for xy_px, chance in found)
+        found, evidence = [(xy_px, judge(mass * (visible * share))) for xy_px, mass in first.places], None
+        presence = visible
+    candidates = tuple(Candidate(xy_px, chance, shows(xy_px, chance, visible, players)) for xy_px, chance in found)
     size, box_px = Size(image.shape[1], image.shape[0]), None if view is None else view.box_px
     return Observation(
         size, candidates, presence, first.probability, first.stride_px, players, first.log_mass, box_px, evidence
@@ -220,13 +222,13 @@ def _looked_again(
     return [(first.places[index][0], float(chances[index])) for index in order], evidence
 
 
-def shows(xy_px: Point, probability: float, presence: float, players: MaskArray) -> bool:
+def shows(xy_px: Point, probability: float, visible: float, players: MaskArray) -> bool:
     """Tell a puck that shows from a place that only the players point to.
 
-    On open ice nothing can hide it. At a player it shows where the frame as a whole seems to show a puck, and this
-    place by itself is likely enough to be it.
+    On open ice nothing can hide it. At a player it shows where the frame as a whole seems to show a puck, by the first
+    look's word (`visible`), and this place by itself is likely enough to be it.
     """
-    if presence >= VISIBLE_FROM and probability >= SHOWS_FROM:
+    if visible >= VISIBLE_FROM and probability >= SHOWS_FROM:
         return True
     reach = max(1, round(_REACH_PX * players.shape[0] / REFERENCE_HEIGHT_PX))
     x, y = int(xy_px.x), int(xy_px.y)

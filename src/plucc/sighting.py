@@ -18,7 +18,7 @@ class Observation:
     `probability` is the heatmap over cells of `stride_px` frame pixels; it sums to one whether a puck shows or not. It
     covers the frame, or the part of it in `view_px` that was looked at. `log_mass` is the logarithm of what it was
     divided by; within one network it can be compared between looks. `evidence` is what the candidates' probabilities
-    rest on where a second look was taken.
+    rest on where a second look was taken; `presence` is then the sum over all its places, not the first look's word.
     """
 
     size: Size
