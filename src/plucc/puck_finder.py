@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from plucc.calibration import Calibration
+from plucc.centring import centred
 from plucc.context.image import as_rgb, context_image
 from plucc.context.shipped import SHIPPED_WEIGHTS as SHIPPED_PLAYERS
 from plucc.context.shipped import ShippedFinder
@@ -213,13 +214,16 @@ def first_look(
 def _looked_again(
     second: SecondLook, image: ImageArray, first: FirstLook, share: float
 ) -> tuple[list[tuple[Point, float]], Evidence]:
-    """Return the likeliest places with their probabilities, best first, and what they rest on."""
+    """Return the likeliest places with their probabilities, best first, and what they rest on.
+
+    Places are those of the first look, moved to the middle of the dark spots that they lie on.
+    """
     places_px = np.array([tuple(xy_px) for xy_px, _ in first.places]).reshape(-1, 2)
     masses = np.array([mass for _, mass in first.places])
     evidence = Evidence(places_px, masses * share, second(image, places_px), first.presence_logit or 0.0)
     chances = second.weighing(evidence)
     order = np.argsort(-chances, kind="stable")[:CANDIDATES]
-    return [(first.places[index][0], float(chances[index])) for index in order], evidence
+    return [(centred(image, first.places[index][0]), float(chances[index])) for index in order], evidence
 
 
 def shows(xy_px: Point, probability: float, visible: float, players: MaskArray) -> bool:
