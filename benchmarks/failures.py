@@ -1,6 +1,6 @@
 """A sheet of what a model gets wrong, drawn from frames that may be shown: rendered ones.
 
-    python benchmarks/failures.py DATASET OUT.png [--model FILE.onnx] [--count 6]
+    python benchmarks/failures.py DATASET OUT.jpg [--model FILE.onnx] [--count 6]
 
 The frames where it was surest and wrong: the heatmap, the players, a green ring where the puck is and a red one where
 the answer is, and both places enlarged in the upper corners.
@@ -33,7 +33,7 @@ def main(
     if not exhibits:
         raise typer.BadParameter(f"{model} gets no frame of {folder} wrong: give more frames")
     sheet = _tiled([exhibit.picture for exhibit in exhibits])
-    cv2.imwrite(str(out), cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    cv2.imwrite(str(out), cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
     console = Console()
     for exhibit in exhibits:
         console.print(exhibit.caption)

@@ -178,7 +178,7 @@ def _motion(before: Scene | None, now: Scene, rng: np.random.Generator) -> Float
 @app.command()
 def clips(
     real: Annotated[Path | None, typer.Option(help="Folder of a dataset with real frames to pan over.")] = None,
-    matches: Annotated[str, typer.Option(help="Its matches that were not trained on.")] = "g0,g4,g9",
+    matches: Annotated[str, typer.Option(help="Its matches that were not trained on.")] = "g4,g9",
     pans: Annotated[int, typer.Option(help="How many real frames to pan over.")] = 12,
     picture: Annotated[Path | None, typer.Option(help="Draw the reliability on rendered clips as SVG.")] = None,
     lines: Annotated[int, typer.Option(help="Height of the rendered games.")] = 720,
@@ -234,7 +234,7 @@ def _difference(scanned: list[Answer], followed: list[Answer]) -> str:
 @app.command()
 def fit(
     real: Annotated[Path, typer.Argument(help="Folder of a dataset with real frames to pan over.")],
-    matches: Annotated[str, typer.Option(help="Its matches that weights were chosen by, not tested on.")] = "g0",
+    matches: Annotated[str, typer.Option(help="Its matches to pan over; the network must not know them.")] = "g0",
     pans: Annotated[int, typer.Option(help="How many real frames to pan over.")] = 24,
     lines: Annotated[int, typer.Option(help="Height of the rendered games.")] = 720,
     threads: Annotated[int | None, typer.Option(help="Of the networks. Default: all cores.")] = None,
