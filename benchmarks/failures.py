@@ -9,11 +9,11 @@ the answer is, and both places enlarged in the upper corners.
 from pathlib import Path
 from typing import Annotated
 
-import cv2
 import numpy as np
 import typer
 from rich.console import Console
 
+from plucc.draw import write_picture
 from plucc.evaluate.run import Request, evaluate
 from plucc.types import ImageArray
 
@@ -33,7 +33,7 @@ def main(
     if not exhibits:
         raise typer.BadParameter(f"{model} gets no frame of {folder} wrong: give more frames")
     sheet = _tiled([exhibit.picture for exhibit in exhibits])
-    cv2.imwrite(str(out), cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))
+    write_picture(sheet, out)
     console = Console()
     for exhibit in exhibits:
         console.print(exhibit.caption)
