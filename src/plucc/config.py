@@ -213,6 +213,8 @@ class AugmentSpec(Section):
     paint_decoy: Probability = 0.0  # the same paint where no puck is, so that paint is no clue
     transplant: Probability = 0.0  # the puck moves to another spot of ice, often streaked
     colour: Probability = 0.0  # exposure, contrast, gamma, balance, saturation
+    hue: Probability = 0.0  # other teams, other advertisements: all hues turn, one time in four colour goes
+    sharpen: Probability = 0.0  # edges with halos, as some broadcasters send them
     blur: Probability = 0.2
     blur_sigma_px: Range = (0.3, 1.5)
     streak: Probability = 0.0  # blur along a line
@@ -243,7 +245,7 @@ class TrainSpec(Section):
     patience_epochs: PositiveInt = 5
     presence_weight: NonNegativeFloat = 1.0
     background_weight: NonNegativeFloat = 0.0  # a "nowhere" class beside the pixels, so that crops compare
-    initial_weights: Path | None = None  # a checkpoint to start from; layers that fit are taken
+    initial_weights: Path | tuple[Path, ...] | None = None  # what to start from, layers that fit; several: their mean
     freeze_batch_norm: bool = False
     accumulate: PositiveInt = 1
     clip_norm: PositiveFloat | None = None

@@ -170,6 +170,18 @@ def test_weights_of_a_similar_network_are_taken_where_they_fit(drawn: Path, tiny
     assert network.state_dict()["head.logits.project.weight"].shape != given["head.logits.project.weight"].shape
 
 
+def test_a_run_starts_from_the_mean_of_several_checkpoints(drawn: Path, tiny: Tiny, tmp_path: Path) -> None:
+    parts = tuple(
+        train(tiny(drawn, train={"steps": 1, "seed": seed}), tmp_path / str(seed), say=lambda _: None).final
+        for seed in (1, 2)
+    )
+    mean = fit.initial_network(tiny(drawn, train={"initial_weights": parts})).state_dict()
+    one, other = (weights(part) for part in parts)
+    key = "head.logits.project.weight"
+    assert not torch.equal(one[key], other[key])
+    torch.testing.assert_close(mean[key], (one[key] + other[key]) / 2)
+
+
 def test_datasets_without_frames_for_training_are_refused(drawn: Path, tiny: Tiny, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"data\.datasets is empty"):
         train(tiny(drawn, data={"datasets": []}), tmp_path / "run")

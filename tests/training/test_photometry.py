@@ -7,7 +7,7 @@ from plucc.config import AugmentSpec
 from plucc.training import photometry
 from plucc.types import ImageArray, Point
 
-ALL = AugmentSpec(colour=1, blur=1, streak=1, noise=1, rescale=1, overlay=1, recompress=1)
+ALL = AugmentSpec(colour=1, hue=1, sharpen=1, blur=1, streak=1, noise=1, rescale=1, overlay=1, recompress=1)
 
 
 @pytest.fixture
@@ -70,3 +70,20 @@ def test_saturation_keeps_grey_grey(image: ImageArray) -> None:
     out = photometry.recolour(image, np.random.default_rng(1))
     assert out.dtype == np.uint8
     assert out.shape == image.shape
+
+
+def test_hues_turn_and_greys_stay(image: ImageArray) -> None:
+    image[:20] = (200, 40, 40)
+    for seed in range(20):
+        turned = photometry.turn_hues(image, np.random.default_rng(seed)).astype(int)
+        np.testing.assert_allclose(turned[20:], image[20:], atol=1)
+    seen = {tuple(photometry.turn_hues(image, np.random.default_rng(seed))[0, 0]) for seed in range(40)}
+    assert len(seen) > 20
+    assert any(max(colour) - min(colour) <= 1 for colour in seen)
+
+
+def test_sharpening_puts_a_halo_around_the_puck_and_leaves_even_ice(image: ImageArray) -> None:
+    sharp = photometry.sharpen(image, 1.0, 1.0)
+    assert sharp[44, 70].max() > image[44, 70].max()
+    assert sharp[44, 69].min() < image[44, 69].min()
+    np.testing.assert_array_equal(sharp[:30], image[:30])

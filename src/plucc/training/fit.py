@@ -15,6 +15,7 @@ import torch
 import yaml
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.strategies import DDPStrategy
+from torch import Tensor
 from torch.utils.data import DataLoader, Subset
 
 from plucc.config import Spec, parse_section
@@ -101,21 +102,27 @@ def _fitted(spec: Spec, run: Path, resume: bool, say: Say) -> PuckModule:
 
 
 def initial_network(spec: Spec) -> PuckNetwork | PuckDetector:
-    """Build the network or detector, with the weights of `train.initial_weights` where they fit by name and shape."""
-    start = spec.train.initial_weights
+    """Build the network or detector, with the weights of `train.initial_weights` where they fit by name and shape.
+
+    Of several checkpoints each layer starts at the mean of those that have it in its shape.
+    """
+    given = spec.train.initial_weights
+    start = () if given is None else (given,) if isinstance(given, Path) else given
     network: PuckNetwork | PuckDetector
     if spec.detector is None:
-        network = build_plucc(spec.network, pretrained=start is None)
+        network = build_plucc(spec.network, pretrained=not start)
     else:
-        network = build_detector(spec.detector, pretrained=start is None)
-    if start is None:
-        return network
+        network = build_detector(spec.detector, pretrained=not start)
     own = network.state_dict()
-    given = (load_checkpoint(start).network if spec.detector is None else load_detector(start)[0]).state_dict()
-    fitting = {key: value for key, value in given.items() if key in own and own[key].shape == value.shape}
-    if not fitting:
-        raise InputError(f"{start} has no layer in common with this network: give a checkpoint of a similar spec")
-    network.load_state_dict(own | fitting)
+    states = [_weights(path, spec) for path in start]
+    for path, state in zip(start, states, strict=True):
+        if not any(_fits(state, key, value) for key, value in own.items()):
+            raise InputError(f"{path} has no layer in common with this network: give a checkpoint of a similar spec")
+    for key, value in own.items():
+        fitting = [state[key] for state in states if _fits(state, key, value)]
+        if fitting:
+            own[key] = torch.stack([part.double() for part in fitting]).mean(dim=0).to(value.dtype)
+    network.load_state_dict(own)
     return network
 
 
@@ -312,6 +319,15 @@ def _opening(sources: Sources, module: PuckModule, spec: Spec) -> str:
         f"{weights / 1e6:.2f} M parameters, {training} training and {validation} validation frames, "
         f"batch {spec.train.batch}, {torch.get_num_threads()} threads"
     )
+
+
+def _weights(checkpoint: Path, spec: Spec) -> dict[str, Tensor]:
+    network = load_checkpoint(checkpoint).network if spec.detector is None else load_detector(checkpoint)[0]
+    return network.state_dict()
+
+
+def _fits(state: dict[str, Tensor], key: str, own: Tensor) -> bool:
+    return key in state and state[key].shape == own.shape
 
 
 def _meta(module: PuckModule) -> dict[str, float]:

@@ -15,7 +15,11 @@ GAIN: Range = (0.65, 1.35)
 GAMMA: Range = (0.7, 1.4)
 LIFT: Range = (-20.0, 25.0)
 BALANCE: Range = (0.9, 1.1)
+ICE_AT_MOST = 262.0  # what bright ice is raised to: further up pale pucks are clipped to white with it
 SATURATION: Range = (0.4, 1.5)
+COLOURLESS = 0.25  # of the pictures whose hues change
+HALO_PX: Range = (0.7, 2.0)
+HALO: Range = (0.3, 1.5)
 STREAK_PX: Range = (3.0, 11.0)
 RESCALE: Range = (0.4, 0.9)
 QUALITY: tuple[int, int] = (20, 75)
@@ -28,10 +32,12 @@ def degrade(image: ImageArray, keep_clear_px: Point | None, spec: AugmentSpec, r
     `keep_clear_px`, where the puck is.
     """
     steps: tuple[tuple[float, Callable[[ImageArray], ImageArray]], ...] = (
+        (spec.hue, lambda picture: turn_hues(picture, rng)),
         (spec.colour, lambda picture: recolour(picture, rng)),
         (spec.blur, lambda picture: blur(picture, rng.uniform(*spec.blur_sigma_px))),
         (spec.streak, lambda picture: streak(picture, rng.uniform(*STREAK_PX), rng.uniform(0, np.pi))),
         (spec.noise, lambda picture: add_noise(picture, 255 * spec.noise_std * rng.uniform(0.2, 1.0), rng)),
+        (spec.sharpen, lambda picture: sharpen(picture, rng.uniform(*HALO_PX), rng.uniform(*HALO))),
         (spec.rescale, lambda picture: rescale(picture, rng.uniform(*RESCALE))),
         (spec.overlay, lambda picture: overlay(picture, keep_clear_px, rng)),
         (spec.recompress, lambda picture: recompress(picture, int(rng.integers(*QUALITY, endpoint=True)))),
@@ -48,9 +54,26 @@ def recolour(image: ImageArray, rng: np.random.Generator) -> ImageArray:
         image = _saturated(image, rng.uniform(*SATURATION))
     level = np.arange(256, dtype=np.float32)[:, None] / 255
     balance = rng.uniform(*BALANCE, size=3).astype(np.float32)
-    curve = 255 * level ** rng.uniform(*GAMMA) * rng.uniform(*GAIN) * balance + rng.uniform(*LIFT)
+    gamma, gain, lift = rng.uniform(*GAMMA), rng.uniform(*GAIN), rng.uniform(*LIFT)
+    ice = max(float(np.percentile(image[::4, ::4], 80)), 1.0) / 255
+    gain = min(gain, max((ICE_AT_MOST - lift) / (255 * ice**gamma), 1.0))
+    curve = 255 * level**gamma * gain * balance + lift
     table = np.clip(np.rint(curve), 0, 255).astype(np.uint8)
     return np.asarray(cv2.LUT(image, table[None]), np.uint8)
+
+
+def turn_hues(image: ImageArray, rng: np.random.Generator) -> ImageArray:
+    """Turn all colours about the grey axis by one random angle, or take them away; what is grey stays as it is."""
+    if rng.random() < COLOURLESS:
+        return _saturated(image, 0.0)
+    turn, _ = cv2.Rodrigues(np.full(3, rng.uniform(0, 2 * np.pi) / np.sqrt(3)))
+    return np.asarray(cv2.transform(image, turn), np.uint8)
+
+
+def sharpen(image: ImageArray, sigma_px: float, amount: float) -> ImageArray:
+    """Raise edges by what a blur takes from them, halos and all."""
+    smooth = cv2.GaussianBlur(image, (0, 0), sigma_px)
+    return np.asarray(cv2.addWeighted(image, 1 + amount, smooth, -amount, 0), np.uint8)
 
 
 def blur(image: ImageArray, sigma_px: float) -> ImageArray:
