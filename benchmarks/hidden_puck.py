@@ -1,10 +1,11 @@
-"""Where models look for a puck that does not show: real frames with the puck painted out.
+"""How much of the heatmap models put near the puck: in real frames with the puck painted out, or as they are.
 
-    python benchmarks/hidden_puck.py DATASET MODEL.onnx... --matches g4,g9 [--every 2]
+    python benchmarks/hidden_puck.py DATASET MODEL.onnx... --matches g4,g9 [--every 2] [--shown]
 
 The puck is filled with its surroundings by a way of painting that no training uses. What is left are the players: the
-share of the heatmap near the place where the puck was tells what a model takes from them. Intervals are bootstrapped by
-run of near-duplicates, differences are to the first model on the same frames.
+share of the heatmap near the place where the puck was tells what a model takes from them. `--shown` leaves the puck in.
+Intervals are bootstrapped by run of near-duplicates, differences are to the first model on the same frames: of the
+share within the middle reach, and of its logarithm, which counts what a model learns of frames that it finds hard.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +32,9 @@ from plucc.training.painting import paint_by_flow
 from plucc.types import FloatArray, Point
 from plucc.video import read_image
 
-REACHES_PX = (50.0, 100.0, 200.0)  # at 720 lines
+HIDDEN_REACHES_PX = (50.0, 100.0, 200.0)  # at 720 lines, these and the next
+SHOWN_REACHES_PX = (5.0, 10.0, 25.0)
+LEAST = 1e-4  # of a share: a model that gives less to the puck's place has lost it, however little that is
 
 
 def main(
@@ -39,37 +42,57 @@ def main(
     models: Annotated[list[Path], typer.Argument(help="Exported models.")],
     matches: Annotated[str, typer.Option(help="Matches to look at, with commas between.")],
     every: Annotated[int, typer.Option(help="Take every n-th frame only.")] = 1,
+    shown: Annotated[bool, typer.Option("--shown", help="Leave the puck in.")] = False,
 ) -> None:
     """Print the table."""
     dataset = read_dataset(folder)
     wanted = matches.split(",")
     records = [record for record in dataset.records if record.match in wanted and record.puck is not None][::every]
     runtimes = [load_runtime(model) for model in models]
-    shares = np.array(list(_shares_near(dataset, records, runtimes)))  # frames, models, reaches
+    reaches_px = SHOWN_REACHES_PX if shown else HIDDEN_REACHES_PX
+    masses = _shares_near(dataset, records, runtimes, reaches_px, paint=not shown)
+    shares = np.array(list(masses))  # frames, models, reaches
     grouping = Grouping.of(np.array([record.match for record in records]), np.array([record.run for record in records]))
     resampling = Resampling.draw(grouping, np.random.default_rng(0))
-    head = [f"within {reach:g} px" for reach in REACHES_PX]
+    head = [f"within {reach:g} px" for reach in reaches_px]
     table = Table(
-        "model", *head, "against the first", title=f"{len(records)} frames, puck painted out: share of the heatmap, %"
+        "model",
+        *head,
+        "against the first",
+        "in the logarithm",
+        title=f"{len(records)} frames, puck {'as it is' if shown else 'painted out'}: share of the heatmap, %",
     )
+    middle = shares[:, :, 1]
+    logs = np.log(np.maximum(middle, LEAST))
     for index, model in enumerate(models):
-        cells = [_cell(resampling, 100 * shares[:, index, reach]) for reach in range(len(REACHES_PX))]
-        gain = "" if index == 0 else _cell(resampling, 100 * (shares[:, index, 1] - shares[:, 0, 1]), "+")
-        table.add_row(model.stem, *cells, gain)
+        cells = [_cell(resampling, 100 * shares[:, index, reach]) for reach in range(len(reaches_px))]
+        if index > 0:
+            cells.append(_cell(resampling, 100 * (middle[:, index] - middle[:, 0]), "+"))
+            cells.append(_cell(resampling, logs[:, index] - logs[:, 0], "+", digits=3))
+        table.add_row(model.stem, *cells)
     Console().print(table)
 
 
-def _shares_near(dataset: Dataset, records: Sequence[Record], runtimes: Sequence[Runtime]) -> Iterator[FloatArray]:
+def _shares_near(
+    dataset: Dataset,
+    records: Sequence[Record],
+    runtimes: Sequence[Runtime],
+    reaches_px: Sequence[float],
+    *,
+    paint: bool,
+) -> Iterator[FloatArray]:
     find_players, rng = ShippedFinder(), np.random.default_rng(0)
     for record in track(records, console=Console(stderr=True)):
         puck = record.puck
         if puck is None:
             continue
-        image = paint_by_flow(read_image(dataset.image_path(record)), puck.centre_px, _extent_px(puck), rng)
+        image = read_image(dataset.image_path(record))
+        if paint:
+            image = paint_by_flow(image, puck.centre_px, _extent_px(puck), rng)
         players = find_players(image)
         seen = [observe(runtime, image, players, Calibration()) for runtime in runtimes]
-        reaches_px = np.array(REACHES_PX) / record.size.reference_scale
-        yield np.array([[_mass_near(one, puck.centre_px, reach_px) for reach_px in reaches_px] for one in seen])
+        own_px = [reach_px / record.size.reference_scale for reach_px in reaches_px]
+        yield np.array([[_mass_near(one, puck.centre_px, reach_px) for reach_px in own_px] for one in seen])
 
 
 def _extent_px(puck: Puck) -> tuple[float, float]:
@@ -84,9 +107,10 @@ def _mass_near(seen: Observation, place_px: Point, reach_px: float) -> float:
     return float(seen.probability[near].sum())
 
 
-def _cell(resampling: Resampling, values: FloatArray, sign: str = "") -> str:
+def _cell(resampling: Resampling, values: FloatArray, sign: str = "", digits: int = 1) -> str:
     figure = resampling.figure(mean_estimate("", "", values))
-    return f"{figure.value:{sign}.1f} ({figure.low:{sign}.1f} to {figure.high:{sign}.1f})"
+    form = f"{sign}.{digits}f"
+    return f"{figure.value:{form}} ({figure.low:{form}} to {figure.high:{form}})"
 
 
 if __name__ == "__main__":

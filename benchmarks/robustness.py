@@ -3,8 +3,9 @@
     python benchmarks/robustness.py DATASET --matches g4,g9 [--model FILE.onnx] [--every 2]
 
 Each row shows the same frames in another form. Frames of half and twice the size are given to the program, which brings
-them to the height that its network knows. `half` keeps the network from that: it sees pucks half as large. `double`
-magnifies the quarter around the puck. The mean over frames of AP within 5, 10, 25 and 50 px counts in pixels of 720
+them to the height that its network knows. The next three are other zooms: `wide` sets the frame at half its size into
+one of 720 lines, `close` magnifies the quarter around the puck, and `fewer lines` hands the network half the height,
+while places count in the frame itself. The mean over frames of AP within 5, 10, 25 and 50 px counts in pixels of 720
 lines of the changed frame.
 """
 
@@ -34,6 +35,7 @@ from plucc.types import REFERENCE_HEIGHT_PX, ImageArray, Point, Size
 from plucc.video import read_image
 
 THRESHOLDS_PX = (5, 10, 25, 50)
+BLUR = 0.05  # of the frame's height: no puck, stick or letter is left
 Changed: TypeAlias = tuple[ImageArray, Point]
 
 
@@ -49,7 +51,17 @@ def resized(image: ImageArray, puck: Point, factor: float) -> Changed:
     return np.asarray(cv2.resize(image, size, interpolation=way), np.uint8), Point(puck.x * factor, puck.y * factor)
 
 
-def double(image: ImageArray, puck: Point) -> Changed:
+def wide(image: ImageArray, puck: Point) -> Changed:
+    """Set the frame at half its size into the middle of its own blur, which shows nothing."""
+    height, width = image.shape[:2]
+    top, left = height // 4, width // 4
+    small, place = resized(image, puck, 0.5)
+    frame = np.asarray(cv2.GaussianBlur(image, (0, 0), BLUR * height), np.uint8)
+    frame[top : top + small.shape[0], left : left + small.shape[1]] = small
+    return frame, Point(left + place.x, top + place.y)
+
+
+def close(image: ImageArray, puck: Point) -> Changed:
     """Magnify the quarter of the frame around the puck to the whole."""
     height, width = image.shape[:2]
     left = int(np.clip(puck.x - width / 4, 0, width // 2))
@@ -95,8 +107,9 @@ FORMS = (
     Form("as they are"),
     Form("of half the size", lambda image, puck: resized(image, puck, 0.5)),
     Form("of twice the size", lambda image, puck: resized(image, puck, 2.0)),
-    Form("half: puck half as large for the network", lines=REFERENCE_HEIGHT_PX // 2),
-    Form("double: puck twice as large for the network", double),
+    Form("wide: puck half as large", wide),
+    Form("close: puck twice as large", close),
+    Form("fewer lines for the network: puck half as large", lines=REFERENCE_HEIGHT_PX // 2),
     Form("JPEG of quality 20", jpeg),
     Form("H.264, rate factor 34", h264),
     Form("grey", grey),
