@@ -67,6 +67,19 @@ def test_the_puck_is_found_in_rendered_frames(locator: Locator) -> None:
     assert np.mean(np.array(errors) < 10) >= 0.5
 
 
+def test_a_line_and_a_column_more_move_no_puck(locator: Locator) -> None:
+    """Feature maps of odd sizes must lie on each other as those of even sizes do."""
+    shifts_px = []
+    for number in range(3):
+        stage = build_stage(sample_match(seed=990_002, number=number))
+        for frame in range(2):
+            image = render(stage, find_scene(stage, frame, Category.STANDARD, Size(1280, 720))).image
+            larger = np.pad(image, ((0, 1), (0, 1), (0, 0)), mode="edge")
+            one, other = (locator.first_look(picture, 1).places[0][0] for picture in (image, larger))
+            shifts_px.append(one.distance(other))
+    assert np.median(shifts_px) < 0.5
+
+
 @pytest.mark.skipif(not HOCKEYAI.is_dir(), reason=f"the HockeyAI frames are not at {HOCKEYAI}")
 def test_held_out_games_are_as_the_card_says(locator: Locator) -> None:
     """Every fifth frame of the test games: within a tenth of the card's AP^10, for a sample of that size."""

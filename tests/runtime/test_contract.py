@@ -21,13 +21,19 @@ def pictures(batch: int, height: int, width: int) -> tuple[ImageArray, ImageArra
 
 
 def reference(checkpoint: Path, frames: ImageArray, contexts: ImageArray) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what training would have seen: unfolded gates, normalisation written out."""
+    """Return what training would have seen: whole cells of 32 px, unfolded gates, normalisation written out."""
     loaded = load_checkpoint(checkpoint)
     mean, std = (torch.tensor(value).view(1, 3, 1, 1) for value in (loaded.spec.mean, loaded.spec.std))
-    inputs = ((torch.from_numpy(value).permute(0, 3, 1, 2) / 255 - mean) / std for value in (frames, contexts))
+    whole = [-(-side // 32) * 32 for side in frames.shape[1:3]]
+    filled = np.empty((len(frames), *whole, 3), np.uint8)
+    filled[:] = [round(255 * value) for value in loaded.spec.mean]
+    filled[:, : frames.shape[1], : frames.shape[2]] = frames
+    players = np.zeros((len(frames), whole[0] // 2, whole[1] // 2, 3), np.uint8)
+    players[:, : contexts.shape[1], : contexts.shape[2]] = contexts
+    inputs = ((torch.from_numpy(value).permute(0, 3, 1, 2) / 255 - mean) / std for value in (filled, players))
     with torch.inference_mode():
         logits, presence = loaded.network(*inputs)
-    return logits, presence
+    return logits[:, :, : -(-frames.shape[1] // 2), : -(-frames.shape[2] // 2)], presence
 
 
 @pytest.mark.parametrize("shape", [(1, 64, 64), (1, 361, 643), (3, 96, 160), (1, 722, 1282)])

@@ -13,6 +13,7 @@ from plucc.runtime.card import ModelCard
 from plucc.types import FloatArray, ImageArray, ShapeError
 
 MIN_SIDE_PX = 64
+GRID_PX = 32  # the cells of the coarsest feature maps; only over whole ones do maps of all strides lie on each other
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 
@@ -50,28 +51,37 @@ class Graph(Protocol):
 
 
 def named_inputs(card: ModelCard, frames: ImageArray, contexts: ImageArray | None) -> dict[str, ImageArray]:
-    """Return the model's inputs by name, checked."""
+    """Return the model's inputs by name, checked, and filled up to whole cells of the network's grid.
+
+    Right of and below a frame lies what training crops show beyond its edge: the colour that the network takes for
+    zero, and no players.
+    """
     _check_rgb(frames, "frames")
     height, width = frames.shape[1:3]
     if min(height, width) < MIN_SIDE_PX:
         raise ShapeError(
             f"frame is {height}x{width}; both sides must be at least {MIN_SIDE_PX} px: scale it up, or crop less"
         )
+    whole = (-(-height // GRID_PX) * GRID_PX, -(-width // GRID_PX) * GRID_PX)
+    red, green, blue = (round(255 * value) for value in card.spec.mean)
+    inputs = {"frames": _filled(frames, whole, (red, green, blue))}
     if not card.uses_context:
-        return {"frames": np.ascontiguousarray(frames)}
+        return inputs
     if contexts is None:
         raise ShapeError("this model reads context images and got none: hand them in, black where there are no players")
     _check_rgb(contexts, "contexts")
     half = (len(frames), -(-height // CONTEXT_STRIDE), -(-width // CONTEXT_STRIDE), 3)
     if contexts.shape != half:
         raise ShapeError(f"contexts have shape {contexts.shape} for frames of {frames.shape}: expected {half}")
-    return {"frames": np.ascontiguousarray(frames), "contexts": np.ascontiguousarray(contexts)}
+    return inputs | {"contexts": _filled(contexts, (whole[0] // CONTEXT_STRIDE, whole[1] // CONTEXT_STRIDE), (0, 0, 0))}
 
 
-def to_heatmaps(card: ModelCard, outputs: list[FloatArray]) -> Heatmaps:
-    """Give the raw outputs of a graph, logits (b, 1, h, w) first, their names."""
+def to_heatmaps(card: ModelCard, outputs: list[FloatArray], frames: ImageArray) -> Heatmaps:
+    """Give the raw outputs of a graph, logits (b, 1, h, w) first, their names, and cut them to the frames' own size."""
     presence = outputs[1] if card.spec.presence else None
-    return Heatmaps(outputs[0][:, 0], card.spec.logit_stride, presence)
+    stride_px = card.spec.logit_stride
+    rows, columns = (-(-side // stride_px) for side in frames.shape[1:3])
+    return Heatmaps(outputs[0][:, 0, :rows, :columns], stride_px, presence)
 
 
 def fitting_threads() -> int:
@@ -90,3 +100,15 @@ def _check_rgb(pictures: ImageArray, name: str) -> None:
             f"{name} have shape {pictures.shape} and type {pictures.dtype}: "
             f"expected 8-bit RGB as (batch, height, width, 3)"
         )
+
+
+def _filled(pictures: ImageArray, whole: tuple[int, int], colour: tuple[int, int, int]) -> ImageArray:
+    """Return the pictures in the upper left corner of larger ones of an even colour."""
+    height, width = pictures.shape[1:3]
+    if (height, width) == whole:
+        return np.ascontiguousarray(pictures)
+    filled = np.empty((len(pictures), *whole, 3), np.uint8)
+    filled[:, :height, :width] = pictures
+    filled[:, height:] = colour
+    filled[:, :height, width:] = colour
+    return filled

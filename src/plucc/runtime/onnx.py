@@ -43,7 +43,7 @@ class OnnxRuntime:
         self._graph = OnnxGraph(path, threads=threads, at_once=at_once, device=device)
 
     def __call__(self, frames: ImageArray, contexts: ImageArray | None = None) -> Heatmaps:
-        return to_heatmaps(self.card, self._graph(named_inputs(self.card, frames, contexts)))
+        return to_heatmaps(self.card, self._graph(named_inputs(self.card, frames, contexts)), frames)
 
 
 def read_card(path: Path) -> ModelCard:

@@ -125,4 +125,4 @@ class OpenVinoRuntime:
         self.device = device
 
     def __call__(self, frames: ImageArray, contexts: ImageArray | None = None) -> Heatmaps:
-        return to_heatmaps(self.card, self._graph(named_inputs(self.card, frames, contexts)))
+        return to_heatmaps(self.card, self._graph(named_inputs(self.card, frames, contexts)), frames)

@@ -36,4 +36,4 @@ class TorchRuntime:
             output = self._network(*(self._torch.from_numpy(value).to(self.device) for value in inputs.values()))
         parts = output if isinstance(output, tuple) else (output,)
         arrays: list[FloatArray] = [part.float().cpu().numpy() for part in parts]
-        return to_heatmaps(self.card, arrays)
+        return to_heatmaps(self.card, arrays, frames)

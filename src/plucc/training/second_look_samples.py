@@ -28,18 +28,7 @@ VISIBLE_FROM = 0.2  # of the puck: with less of it, its place teaches neither ye
 RANK_POWER = 0.7  # how much likelier those places are that the first look prefers
 SHIFTS_PX = (2.0, 1.5)  # at 720 lines, sigma for negatives and positives: the first look is not exact either
 ZOOM = (0.6, 1.6)
-PIXELS = AugmentSpec(
-    colour=0.8,
-    hue=0.35,
-    blur=0.25,
-    blur_sigma_px=(0.4, 1.6),
-    streak=0.08,
-    noise=0.3,
-    noise_std=0.035,
-    sharpen=0.2,
-    rescale=0.12,
-    recompress=0.35,
-)
+PIXELS = AugmentSpec(colour=0.8, blur=0.25, blur_sigma_px=(0.4, 1.6), noise=0.3, noise_std=0.035, recompress=0.3)
 
 Peak: TypeAlias = tuple[float, float, Annotated[float, Field(ge=0, le=1)]]
 Places: TypeAlias = tuple[ImageArray, FloatArray]  # patches (n, windows, side, side, 3) and labels (n,)
