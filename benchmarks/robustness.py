@@ -2,9 +2,9 @@
 
     python benchmarks/robustness.py DATASET --matches g4,g9 [--model FILE.onnx] [--every 2]
 
-Each row shows the same frames in another form. Frames of half and twice the size are given to the program, which brings
-them to the height that its network knows. The next three are other zooms: `wide` sets the frame at half its size into
-one of 720 lines, `close` magnifies the quarter around the puck, and `fewer lines` hands the network half the height,
+Each row shows the same frames in another form. Frames of other sizes are given to the program, which brings them to the
+height that its network knows. Then come other zooms: `wide` sets the frame at half its size into one of 720 lines,
+`close` magnifies the quarter around the puck; `fewer` and `more lines` hand the network half and twice the height,
 while places count in the frame itself. The mean over frames of AP within 5, 10, 25 and 50 px counts in pixels of 720
 lines of the changed frame.
 """
@@ -105,11 +105,13 @@ class Form:
 
 FORMS = (
     Form("as they are"),
-    Form("of half the size", lambda image, puck: resized(image, puck, 0.5)),
+    Form("of half the size, 640x360", lambda image, puck: resized(image, puck, 0.5)),
+    Form("of 854x480, an odd size", lambda image, puck: resized(image, puck, 2 / 3)),
     Form("of twice the size", lambda image, puck: resized(image, puck, 2.0)),
     Form("wide: puck half as large", wide),
     Form("close: puck twice as large", close),
     Form("fewer lines for the network: puck half as large", lines=REFERENCE_HEIGHT_PX // 2),
+    Form("more lines for the network: puck twice as large", lines=2 * REFERENCE_HEIGHT_PX),
     Form("JPEG of quality 20", jpeg),
     Form("H.264, rate factor 34", h264),
     Form("grey", grey),
