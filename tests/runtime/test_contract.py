@@ -21,10 +21,10 @@ def pictures(batch: int, height: int, width: int) -> tuple[ImageArray, ImageArra
 
 
 def reference(checkpoint: Path, frames: ImageArray, contexts: ImageArray) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what training would have seen: whole cells of 32 px, unfolded gates, normalisation written out."""
+    """Return what training would have seen: whole cells of 16 px, unfolded gates, normalisation written out."""
     loaded = load_checkpoint(checkpoint)
     mean, std = (torch.tensor(value).view(1, 3, 1, 1) for value in (loaded.spec.mean, loaded.spec.std))
-    whole = [-(-side // 32) * 32 for side in frames.shape[1:3]]
+    whole = [-(-side // 16) * 16 for side in frames.shape[1:3]]
     filled = np.empty((len(frames), *whole, 3), np.uint8)
     filled[:] = [round(255 * value) for value in loaded.spec.mean]
     filled[:, : frames.shape[1], : frames.shape[2]] = frames

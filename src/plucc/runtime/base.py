@@ -13,7 +13,7 @@ from plucc.runtime.card import ModelCard
 from plucc.types import FloatArray, ImageArray, ShapeError
 
 MIN_SIDE_PX = 64
-GRID_PX = 32  # the cells of the coarsest feature maps; only over whole ones do maps of all strides lie on each other
+GRID_PX = 16  # cells of all feature maps but the coarsest: over whole ones they lie on each other as in training crops
 CGROUP_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 
