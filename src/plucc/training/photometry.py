@@ -15,7 +15,6 @@ GAIN: Range = (0.65, 1.35)
 GAMMA: Range = (0.7, 1.4)
 LIFT: Range = (-20.0, 25.0)
 BALANCE: Range = (0.9, 1.1)
-ICE_AT_MOST = 262.0  # what bright ice is raised to: further up pale pucks are clipped to white with it
 SATURATION: Range = (0.4, 1.5)
 COLOURLESS = 0.25  # of the pictures whose hues change
 HALO_PX: Range = (0.7, 2.0)
@@ -54,10 +53,7 @@ def recolour(image: ImageArray, rng: np.random.Generator) -> ImageArray:
         image = _saturated(image, rng.uniform(*SATURATION))
     level = np.arange(256, dtype=np.float32)[:, None] / 255
     balance = rng.uniform(*BALANCE, size=3).astype(np.float32)
-    gamma, gain, lift = rng.uniform(*GAMMA), rng.uniform(*GAIN), rng.uniform(*LIFT)
-    ice = max(float(np.percentile(image[::4, ::4], 80)), 1.0) / 255
-    gain = min(gain, max((ICE_AT_MOST - lift) / (255 * ice**gamma), 1.0))
-    curve = 255 * level**gamma * gain * balance + lift
+    curve = 255 * level ** rng.uniform(*GAMMA) * rng.uniform(*GAIN) * balance + rng.uniform(*LIFT)
     table = np.clip(np.rint(curve), 0, 255).astype(np.uint8)
     return np.asarray(cv2.LUT(image, table[None]), np.uint8)
 
