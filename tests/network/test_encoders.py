@@ -4,8 +4,10 @@ from math import ceil
 
 import pytest
 import torch
+from torch import nn
 
 from plucc.config import PyramidEncoderSpec, StageSpec, StemSpec, TimmEncoderSpec
+from plucc.network.blocks import StridedPointwise, residual_block
 from plucc.network.encoders import SpaceToDepth, build_encoder
 
 STEMS = [
@@ -48,3 +50,22 @@ def test_space_to_depth_keeps_every_pixel() -> None:
     assert folded.shape == (1, 48, 2, 2)
     assert torch.equal(folded.flatten().sort().values[-90:], image.flatten())
     assert folded[0, 0, 1, 1] == image[0, 0, 4, 4]
+
+
+@pytest.mark.parametrize("side", [11, 12])
+def test_a_pointwise_convolution_that_drops_pixels_first_is_the_same(side: int) -> None:
+    torch.manual_seed(1)
+    usual = nn.Conv2d(8, 12, 1, 2, bias=False)
+    sparing = StridedPointwise(8, 12, 1, 2, bias=False)
+    sparing.load_state_dict(usual.state_dict())
+    features = torch.randn(2, 8, side, side)
+    torch.testing.assert_close(sparing(features), usual(features))
+
+
+def test_narrow_shortcuts_train_with_channels_last() -> None:
+    """Torch's own strided 1×1 convolution of few channels destroys memory here on some CPUs."""
+    block = residual_block("basic", 8, 8, 2).to(memory_format=torch.channels_last)
+    for _ in range(8):
+        features = torch.randn(2, 8, 48, 48).to(memory_format=torch.channels_last).requires_grad_()
+        block(features).sum().backward()
+    assert isinstance(block.shortcut[0], StridedPointwise)

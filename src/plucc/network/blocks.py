@@ -3,9 +3,11 @@
 from typing import Literal
 
 from torch import Tensor, nn
+from torch.nn.functional import conv2d
 
 BOTTLENECK_EXPANSION = 4
 INVERTED_EXPANSION = 4
+_NARROW = 16  # channels
 BlockKind = Literal["basic", "bottleneck", "inverted", "convnext"]
 
 
@@ -46,6 +48,18 @@ class ResidualBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         total: Tensor = self.shortcut(x) + self.branch(x)
         return total.relu() if self.activate else total
+
+
+class StridedPointwise(nn.Conv2d):
+    """A strided 1×1 convolution that first drops the pixels which it skips: the same weights, the same answers.
+
+    With channels last and fewer than 16 input channels, torch 2.15's own writes past its memory in the backward pass
+    on CPUs with AVX-512.
+    """
+
+    def forward(self, features: Tensor) -> Tensor:
+        down, across = self.stride
+        return conv2d(features[..., ::down, ::across], self.weight, self.bias)
 
 
 def residual_block(kind: BlockKind, channels: int, width: int, stride: int) -> ResidualBlock:
@@ -102,7 +116,8 @@ def _convnext(channels: int, width: int, stride: int) -> nn.Module:
 
 
 def _projection(channels: int, width: int, stride: int) -> nn.Module:
-    return nn.Sequential(nn.Conv2d(channels, width, 1, stride, bias=False), nn.BatchNorm2d(width))
+    kind = StridedPointwise if channels < _NARROW and stride > 1 else nn.Conv2d
+    return nn.Sequential(kind(channels, width, 1, stride, bias=False), nn.BatchNorm2d(width))
 
 
 _BRANCHES = {"basic": _basic, "bottleneck": _bottleneck, "inverted": _inverted, "convnext": _convnext}
