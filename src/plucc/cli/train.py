@@ -1,4 +1,4 @@
-"""`plucc train`: a config in, weights out. `plucc mine`: where those weights go wrong."""
+"""`plucc train`: a config in, weights out; `mine`: where they go wrong; `restore`, `average`: weights to start from."""
 
 import os
 from pathlib import Path
@@ -60,6 +60,47 @@ def mine(
     ]
     write_mistakes(out_file, mistakes)
     out.print(f"{len(mistakes)} mistakes in {sum(len(source) for source in sources)} frames: {out_file}", markup=False)
+
+
+def restore(
+    config: Annotated[str, typer.Argument(help="The config that training will go on with.")],
+    model: Annotated[Path, typer.Option(help="An exported model, such as the shipped swift.onnx.")],
+    out_file: Annotated[Path, typer.Option("--out", help="The checkpoint to write, for train.initial_weights.")],
+) -> None:
+    """Turn an exported model back into a checkpoint that can be trained on."""
+    from plucc.config import load_config
+    from plucc.types import require
+
+    spec = load_config(config)
+    for module in ("torch", "timm", "onnx"):
+        require(module, "train")
+    from plucc.training.restoring import restore_checkpoint
+
+    restore_checkpoint(model, spec, out_file)
+    out.print(f"{out_file}: a checkpoint that says what {model} says", markup=False)
+
+
+def average(
+    mean: Annotated[Path, typer.Argument(help="The checkpoint to write.")],
+    parts: Annotated[list[Path], typer.Argument(help="Checkpoints of one network; named twice, one counts twice.")],
+    config: Annotated[
+        str | None, typer.Option(help="A config on whose training samples the mean's norms are measured anew.")
+    ] = None,
+) -> None:
+    """Write the mean of several checkpoints that were trained from the same start."""
+    from plucc.config import load_config
+    from plucc.types import require
+
+    for module in ("torch", "timm"):
+        require(module, "train")
+    from plucc.network.checkpoint import average_checkpoints
+    from plucc.training.norms import average_and_remeasure
+
+    if config is None:
+        average_checkpoints(parts, mean)
+    else:
+        average_and_remeasure(parts, mean, load_config(config))
+    out.print(f"{mean}: the mean of {len(parts)} checkpoints", markup=False)
 
 
 def _say(line: str) -> None:

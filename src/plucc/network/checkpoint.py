@@ -1,7 +1,7 @@
 """Checkpoints: the weights of a network with the spec that built it, in one file that holds data and no code."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,26 @@ def load_checkpoint(path: Path, expected: NetworkSpec | None = None) -> Checkpoi
     network = build_plucc(spec, pretrained=False)
     load_weights(path, network, content["state_dict"])
     return Checkpoint(network.eval(), spec, heatmap, sections, content["meta"])
+
+
+def average_checkpoints(parts: Sequence[Path], out: Path) -> None:
+    """Write the mean of the weights of several checkpoints of one network, with the spec of the first.
+
+    A checkpoint that is named twice counts twice. The parts should be trained from the same start: weights that never
+    were the same have no meaningful mean.
+    """
+    content, _ = read_checkpoint(parts[0])
+    expected = load_checkpoint(parts[0]).spec
+    states = [load_checkpoint(path, expected).network.state_dict() for path in parts]
+    content["state_dict"] = {key: mean_weights([state[key] for state in states]) for key in states[0]}
+    content["meta"] = {"mean_of": len(parts)}
+    with whole_file(out) as temporary:
+        torch.save(content, temporary)
+
+
+def mean_weights(parts: Sequence[Tensor]) -> Tensor:
+    """Return the mean of the same layer of several networks; counters are rounded down."""
+    return torch.stack([part.double() for part in parts]).mean(dim=0).to(parts[0].dtype)
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -25,10 +25,17 @@ class GateBlock(nn.Module):
 
     def fold_into(self, conv: nn.Conv2d) -> None:
         """Scale the input channels of the convolution that follows, in place; the gate is then the identity."""
-        per_channel = torch.sigmoid(self.gamma).flatten()
+        self._scale_inputs(conv, torch.sigmoid(self.gamma))
+
+    def unfold_from(self, conv: nn.Conv2d) -> None:
+        """Take this gate out of a convolution that it was folded into, in place."""
+        self._scale_inputs(conv, 1 / torch.sigmoid(self.gamma))
+
+    @staticmethod
+    def _scale_inputs(conv: nn.Conv2d, per_channel: Tensor) -> None:
         shape = (1, -1, 1, 1) if conv.groups == 1 else (-1, 1, 1, 1)  # a depthwise weight has one row for each input
         with torch.no_grad():
-            conv.weight.mul_(per_channel.view(shape))
+            conv.weight.mul_(per_channel.flatten().view(shape))
 
 
 class SqueezeExcitation(nn.Module):
@@ -69,6 +76,14 @@ def fold_gates(network: NetworkT) -> NetworkT:
             gate.fold_into(_first_convolution(module))
             module.gate = nn.Identity()
     return folded
+
+
+def unfold_gates(network: nn.Module) -> None:
+    """Take every static gate, as it now stands, out of the convolution after it, in place: the reverse of folding."""
+    for module in network.modules():
+        gate = getattr(module, "gate", None)
+        if isinstance(gate, GateBlock):
+            gate.unfold_from(_first_convolution(module))
 
 
 def _first_convolution(stage: nn.Module) -> nn.Conv2d:

@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, Subset
 
 from plucc.config import Spec, parse_section
 from plucc.files import whole_file
-from plucc.network.checkpoint import load_checkpoint, save_checkpoint
+from plucc.network.checkpoint import load_checkpoint, mean_weights, save_checkpoint
 from plucc.network.detectors import PuckDetector, build_detector, load_detector
 from plucc.network.plucc import PuckNetwork, build_plucc
 from plucc.training.dataset import TrainingSamples, collate, use_one_thread
@@ -121,7 +121,7 @@ def initial_network(spec: Spec) -> PuckNetwork | PuckDetector:
     for key, value in own.items():
         fitting = [state[key] for state in states if _fits(state, key, value)]
         if fitting:
-            own[key] = torch.stack([part.double() for part in fitting]).mean(dim=0).to(value.dtype)
+            own[key] = mean_weights(fitting)
     network.load_state_dict(own)
     return network
 
