@@ -28,7 +28,7 @@ from plucc.calibration import Calibration
 from plucc.context.shipped import ShippedFinder
 from plucc.data.manifest import Dataset, read_dataset
 from plucc.data.schema import Record
-from plucc.puck_finder import SHIPPED_MODEL, observe
+from plucc.puck_finder import SHIPPED_MODEL, observe_closely
 from plucc.runtime.load import load_runtime
 from plucc.second_look import SecondLook, second_look_file
 from plucc.types import REFERENCE_HEIGHT_PX, ImageArray, Point, Size
@@ -150,7 +150,7 @@ class Look:
 
     def __call__(self, image: ImageArray, lines: int) -> Point:
         """Return the likeliest place, in the frame's own pixels."""
-        seen = observe(AtHeight(self._runtime, lines), image, self._find_players(image), self._judge)
+        seen = observe_closely(AtHeight(self._runtime, lines), image, self._find_players(image), self._judge)
         return seen.candidates[0].xy_px
 
 

@@ -100,7 +100,10 @@ def test_the_card_says_what_the_file_is(second: Path) -> None:
     assert card.weighing == {}
 
 
-def test_candidates_are_those_of_both_looks_best_first(model: Path, image: ImageArray) -> None:
+def test_candidates_are_those_of_both_looks_best_first(
+    model: Path, image: ImageArray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plucc.closer.UNSURE_BELOW", 0.0)
     locator = Locator(model, backend="onnx", threads=1)
     seen = locator.frame(image)
     assert seen.evidence is not None

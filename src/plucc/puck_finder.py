@@ -10,6 +10,7 @@ import numpy as np
 
 from plucc.calibration import Calibration
 from plucc.centring import centred
+from plucc.closer import first_zoom, other_zoom, pooled
 from plucc.context.image import as_rgb, context_image
 from plucc.context.shipped import SHIPPED_WEIGHTS as SHIPPED_PLAYERS
 from plucc.context.shipped import ShippedFinder
@@ -18,7 +19,7 @@ from plucc.runtime.base import MIN_SIDE_PX, Runtime, fitting_threads
 from plucc.runtime.load import Backend, load_runtime, read_model_card
 from plucc.runtime.second_card import read_second_card
 from plucc.second_look import PART_PLACES, PLACES, SecondLook, second_look_file
-from plucc.sighting import Observation, View
+from plucc.sighting import WHOLE, Observation, View
 from plucc.track import Candidate
 from plucc.types import REFERENCE_HEIGHT_PX, Box, FloatArray, ImageArray, MaskArray, Point, ShapeError, Size
 from plucc.weighing import Evidence
@@ -33,6 +34,7 @@ _GRID_PX = 32  # the network's coarsest cells: a part of the frame that starts o
 _SCALES = (0.8, 1.05)  # a frame this near to the height that the network knows is taken as it is; small pucks cost more
 _MOST_OF_IT = 0.6  # of the frame's area: a part this large saves nothing
 _LARGEST_AREA = 2.5  # times the network's own frame
+_WORTH_IT = 1.3  # times larger or smaller: another look at a very large frame would show little more
 
 
 Judge: TypeAlias = Calibration | SecondLook
@@ -66,11 +68,14 @@ class Models:
 class Eyes:
     """Loaded networks that take up to `at_once` looks at the same time, which share `threads` evenly.
 
-    The search for players takes `player_threads`, however many looks there are.
+    The search for players takes `player_threads`, however many looks there are. With `closer`, whole frames are looked
+    at from as near as they need, which takes several times as long for those that need it.
     """
 
-    def __init__(self, models: Models, *, threads: int, at_once: int = 1, player_threads: int = 1) -> None:
-        self.at_once = at_once
+    def __init__(
+        self, models: Models, *, threads: int, at_once: int = 1, player_threads: int = 1, closer: bool = False
+    ) -> None:
+        self.at_once, self._closer = at_once, closer
         self.runtime: Runtime = load_runtime(models.first, backend=models.backend, threads=threads, at_once=at_once)
         self._judge: Judge = (
             Calibration.from_card(self.runtime.card.calibration)
@@ -87,7 +92,9 @@ class Eyes:
         """Look at a frame, or at a part of it, whose players are known; None finds them first."""
         image = as_rgb(image)
         mask = self.players(image) if players is None else players
-        return observe(self.runtime, image, mask, self._judge, view=view)
+        if view is None and self._closer:
+            return observe_closely(self.runtime, image, mask, self._judge)
+        return observe(self.runtime, image, mask, self._judge, view=view or WHOLE)
 
     def fitted(self, box: Box, size: Size) -> Box | None:
         """Return the part of a frame nearest to a box that can be looked at by itself; None where that is the whole."""
@@ -117,7 +124,7 @@ class Locator:
 
     @cached_property
     def _eyes(self) -> Eyes:
-        return Eyes(self._models, threads=self._threads, player_threads=self._threads)
+        return Eyes(self._models, threads=self._threads, player_threads=self._threads, closer=True)
 
     @cached_property
     def _following(self) -> Eyes:
@@ -158,32 +165,50 @@ class Locator:
         return self._eyes.fitted(box, size)
 
 
+def observe_closely(
+    runtime: Runtime, image: ImageArray, players: MaskArray, judge: Judge, method: DecodeMethod = "parabola"
+) -> Observation:
+    """Return what a network with a second look says of one RGB frame whose players are known, as near as it needs.
+
+    A wide shot is looked at closer up, by the size of its players. A frame with small players that leaves both looks
+    unsure is looked at from another distance as well, and the answer is the mean of both. Other networks look once.
+    """
+    if not isinstance(judge, SecondLook):
+        return observe(runtime, image, players, judge, method)
+    zoom = first_zoom(players)
+    seen = observe(runtime, image, players, judge, method, View(zoom=zoom))
+    other = other_zoom(seen, zoom)
+    if other is None or _are_alike(seen.size, runtime.card.heatmap.height, zoom, other):
+        return seen
+    return pooled(seen, observe(runtime, image, players, judge, method, View(zoom=other)))
+
+
 def observe(
     runtime: Runtime,
     image: ImageArray,
     players: MaskArray,
     judge: Judge,
     method: DecodeMethod = "parabola",
-    view: View | None = None,
+    view: View = WHOLE,
 ) -> Observation:
     """Return what a network says of one RGB frame, or of a part of it, whose players are known.
 
     `judge` says how sure each place is: by what this network says alone, or by looking there again.
     """
-    places = PLACES if view is None else PART_PLACES
+    places = PLACES if view.box_px is None else PART_PLACES
     first = first_look(runtime, image, players, places if isinstance(judge, SecondLook) else CANDIDATES, method, view)
     visible = 1.0 if first.presence_logit is None else _sigmoid(first.presence_logit)
-    share = 1.0 if view is None else view.share(first.log_mass)
     if isinstance(judge, SecondLook):
-        found, evidence = _looked_again(judge, image, first, share)
+        found, evidence = _looked_again(judge, image, first, view)
         presence = float(judge.weighing(evidence).sum())
     else:
+        share = view.share(first.log_mass)
         found, evidence = [(xy_px, judge(mass * (visible * share))) for xy_px, mass in first.places], None
         presence = visible
     candidates = tuple(Candidate(xy_px, chance, shows(xy_px, chance, visible, players)) for xy_px, chance in found)
-    size, box_px = Size(image.shape[1], image.shape[0]), None if view is None else view.box_px
+    size = Size(image.shape[1], image.shape[0])
     return Observation(
-        size, candidates, presence, first.probability, first.stride_px, players, first.log_mass, box_px, evidence
+        size, candidates, presence, first.probability, first.stride_px, players, first.log_mass, view.box_px, evidence
     )
 
 
@@ -193,12 +218,12 @@ def first_look(
     players: MaskArray,
     count: int,
     method: DecodeMethod = "parabola",
-    view: View | None = None,
+    view: View = WHOLE,
 ) -> FirstLook:
     """Return the heatmap of a frame, or of a part of it, and up to `count` of its peaks."""
-    scale = working_scale(Size(image.shape[1], image.shape[0]), runtime.card.heatmap.height)
+    scale = working_scale(Size(image.shape[1], image.shape[0]), runtime.card.heatmap.height, view.zoom)
     image, mask = _scaled(image, scale), _scaled(players.astype(np.uint8), scale)
-    rows, columns = _part(image, view, scale)
+    rows, columns = _part(image, view.box_px, scale)
     image = np.ascontiguousarray(image[rows, columns])
     context = context_image(image, mask[rows, columns] > 0, runtime.card.heatmap.height)
     heatmaps = runtime(image[None], context[None])
@@ -212,7 +237,7 @@ def first_look(
 
 
 def _looked_again(
-    second: SecondLook, image: ImageArray, first: FirstLook, share: float
+    second: SecondLook, image: ImageArray, first: FirstLook, view: View
 ) -> tuple[list[tuple[Point, float]], Evidence]:
     """Return the likeliest places with their probabilities, best first, and what they rest on.
 
@@ -220,7 +245,8 @@ def _looked_again(
     """
     places_px = np.array([tuple(xy_px) for xy_px, _ in first.places]).reshape(-1, 2)
     masses = np.array([mass for _, mass in first.places])
-    evidence = Evidence(places_px, masses * share, second(image, places_px), first.presence_logit or 0.0)
+    logits = second(image, places_px, view.zoom)
+    evidence = Evidence(places_px, masses * view.share(first.log_mass), logits, first.presence_logit or 0.0)
     chances = second.weighing(evidence)
     order = np.argsort(-chances, kind="stable")[:CANDIDATES]
     return [(centred(image, first.places[index][0]), float(chances[index])) for index in order], evidence
@@ -239,21 +265,27 @@ def shows(xy_px: Point, probability: float, visible: float, players: MaskArray) 
     return not players[max(0, y - reach) : y + reach + 1, max(0, x - reach) : x + reach + 1].any()
 
 
-def working_scale(size: Size, lines: int = REFERENCE_HEIGHT_PX) -> float:
+def working_scale(size: Size, lines: int = REFERENCE_HEIGHT_PX, zoom: float = 1.0) -> float:
     """Return the factor that brings a frame to the height that the network knows pucks at; 1 where it is near enough.
 
-    `lines` is the height of the frames that the network was trained for. Very wide frames stay smaller than that, so
-    that memory does.
+    `lines` is the height of the frames that the network was trained for; with a `zoom`, frames become so many times
+    larger than that. Very wide frames stay smaller, so that memory does.
     """
     if min(size.width, size.height) < MIN_SIDE_PX:
         raise ShapeError(
             f"frame is {size.width}x{size.height} px; both sides must be at least {MIN_SIDE_PX}: give larger pictures"
         )
-    scale = lines / size.height
+    scale = zoom * lines / size.height
     if _SCALES[0] <= scale <= _SCALES[1]:
         scale = 1.0
-    most = float(np.sqrt(_LARGEST_AREA * 1280 * 720 / (size.width * size.height)))
+    most = float(np.sqrt(max(_LARGEST_AREA, zoom**2) * 1280 * 720 / (size.width * size.height)))
     return min(scale, most)
+
+
+def _are_alike(size: Size, lines: int, zoom: float, other: float) -> bool:
+    """Tell whether a frame is so large that both zooms show nearly the same."""
+    apart = working_scale(size, lines, other) / working_scale(size, lines, zoom)
+    return 1 / _WORTH_IT < apart < _WORTH_IT
 
 
 def fitted_part(box: Box, size: Size, scale: float) -> Box | None:
@@ -274,11 +306,10 @@ def _scaled(image: ImageArray, scale: float) -> ImageArray:
     return np.asarray(cv2.resize(image, size, interpolation=way), np.uint8)
 
 
-def _part(image: ImageArray, view: View | None, scale: float) -> tuple[slice, slice]:
-    """Return rows and columns of the scaled frame that a view covers."""
-    if view is None:
+def _part(image: ImageArray, box: Box | None, scale: float) -> tuple[slice, slice]:
+    """Return rows and columns of the scaled frame that a box covers."""
+    if box is None:
         return slice(None), slice(None)
-    box = view.box_px
     top, bottom, left, right = (round(edge * scale) for edge in (box.top, box.bottom, box.left, box.right))
     return slice(top, min(bottom, image.shape[0])), slice(left, min(right, image.shape[1]))
 

@@ -8,7 +8,7 @@ from plucc.patches import patches_around
 from plucc.runtime.card import ModelCard
 from plucc.runtime.load import Backend, load_graph
 from plucc.runtime.second_card import read_second_card
-from plucc.types import FloatArray, ImageArray, ModelError
+from plucc.types import FloatArray, ImageArray, ModelError, Size
 from plucc.weighing import Weighing
 
 PLACES = 8  # of the first look: the puck is hardly ever further down its list
@@ -34,10 +34,14 @@ class SecondLook:
         self.weighing = Weighing.from_card(self.card.weighing)
         self._graph = load_graph(path, backend=backend, threads=threads, at_once=at_once, device=device)
 
-    def __call__(self, image: ImageArray, places_px: FloatArray) -> FloatArray:
-        """Return a logit for each place (k, 2) of an RGB frame, in its own pixels: high where the puck shows there."""
+    def __call__(self, image: ImageArray, places_px: FloatArray, zoom: float = 1.0) -> FloatArray:
+        """Return a logit for each place (k, 2) of an RGB frame, in its own pixels: high where the puck shows there.
+
+        With a `zoom` the frame is taken to be so many times larger.
+        """
         spec = self.card.spec
-        patches = patches_around(image, places_px, spec.windows_px, spec.side_px)
+        scale = zoom * Size(image.shape[1], image.shape[0]).reference_scale
+        patches = patches_around(image, places_px, spec.windows_px, spec.side_px, scale=scale)
         # always as many at once: a graph that is compiled for its input's size is compiled only once
         batches = [patches[start : start + BATCH] for start in range(0, len(patches), BATCH)]
         logits = [self._graph({INPUT: _filled(batch)})[0][: len(batch)] for batch in batches]

@@ -43,15 +43,20 @@ class Observation:
 class View:
     """A part of the frame to look at, and the logarithm of the heatmap's mass in the rest, as it was last seen.
 
-    With the rest known, a peak in the part is as sure as it would be in the whole.
+    With the rest known, a peak in the part is as sure as it would be in the whole. Without a box the part is the whole.
+    `zoom` is how many times larger than usual the network sees it.
     """
 
-    box_px: Box
-    rest_log_mass: float
+    box_px: Box | None = None
+    rest_log_mass: float = -inf
+    zoom: float = 1.0
 
     def share(self, log_mass: float) -> float:
         """Return the part's share of the whole's mass."""
         return 1.0 / (1.0 + exp(min(700.0, self.rest_log_mass - log_mass)))
+
+
+WHOLE = View()
 
 
 class PuckFinder(Protocol):

@@ -3,7 +3,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plucc.context.masks import body, box_mask, enlarged, resized, union
+from plucc.context.masks import body, box_mask, enlarged, resized, typical_height, union
 from plucc.types import Box, Size
 
 SIZE = Size(40, 30)
@@ -62,3 +62,9 @@ def test_resizing_down_and_up_keeps_a_block_in_place() -> None:
     assert small.sum() == 12 * 20
     back = resized(small, Size(128, 72))
     assert (back ^ mask).sum() <= 0.03 * mask.sum()
+
+
+def test_typical_height_is_the_median_part_s_share_of_the_frame() -> None:
+    boxes = [Box(2, 2, 6, 8), Box(10, 2, 14, 14), Box(20, 2, 24, 29)]
+    assert typical_height(box_mask(boxes, SIZE)) == 12 / SIZE.height
+    assert typical_height(box_mask([], SIZE)) is None

@@ -9,13 +9,14 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from plucc.calibration import Calibration
+from plucc.closer import CLOSER_ZOOM, UNSURE_BELOW
 from plucc.context.backends import FinderChoice, open_finder
 from plucc.context.finder import PlayerFinder
 from plucc.context.image import as_rgb
 from plucc.data.schema import Player
 from plucc.evaluate.answers import Answer
 from plucc.heatmap import DecodeMethod, gaussian_target
-from plucc.puck_finder import SHIPPED_MODEL, observe
+from plucc.puck_finder import SHIPPED_MODEL, observe_closely
 from plucc.runtime.base import Runtime
 from plucc.runtime.load import load_runtime
 from plucc.second_look import SecondLook, second_look_file
@@ -97,6 +98,9 @@ class HeatmapSubject:
             "players": "none" if self._find_players is None else self._find_players.version,
             "decoding": opening.method,
             "second look": "none" if second is None else second.path.stem,
+            "closer look": "none"
+            if second is None
+            else f"{CLOSER_ZOOM:g} times larger by players' size, again below {UNSURE_BELOW:g}",
             "calibrated": "yes" if (runtime.card.calibration if second is None else second.card.weighing) else "no",
         }
 
@@ -109,7 +113,7 @@ class HeatmapSubject:
         started = time.perf_counter()
         mask = self._mask(image, players)
         found = time.perf_counter()
-        seen = observe(self._runtime, image, mask, self._judge, self._opening.method)
+        seen = observe_closely(self._runtime, image, mask, self._judge, self._opening.method)
         return Sight(seen, time.perf_counter() - started, found - started)
 
     def frame(self, image: ImageArray) -> Observation:
