@@ -33,7 +33,7 @@ from plucc.weighing import Evidence, Weighing
 
 torch = pytest.importorskip("torch")
 
-from plucc.export import attach_second_look, export_second_look, write_card  # noqa: E402
+from plucc.export import attach_second_look, export_second_look, merge_second_looks, write_card  # noqa: E402
 from plucc.network.second_look import SecondLookNet  # noqa: E402
 
 SPEC = SecondLookSpec(backbone="mobilenetv3_small_050", windows_px=(40.0, 90.0), side_px=64, hidden=16)
@@ -133,6 +133,33 @@ def test_a_part_of_a_frame_is_weighed_by_its_share_of_the_whole(model: Path, ima
         assert all(32 <= each.xy_px.x <= 160 and 32 <= each.xy_px.y <= 160 for each in seen.candidates)
         shares.append(seen.evidence.shares.sum() / View(box, rest).share(seen.log_mass))
     assert shares[0] == pytest.approx(shares[1])
+
+
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+def test_merged_second_looks_say_their_mean(second: Path, image: ImageArray, backend: Backend, tmp_path: Path) -> None:
+    torch.manual_seed(9)
+    torch.save({"model": SecondLookNet(SPEC).state_dict()}, tmp_path / "other.pt")
+    other, merged = tmp_path / "other.onnx", tmp_path / "merged.onnx"
+    export_second_look(tmp_path / "other.pt", other, SPEC)
+    done = RUNNER.invoke(app, ["second-look", "merge", str(merged), str(second), str(other)])
+    assert done.exit_code == 0, done.output
+    places = np.array([[60.0, 40.0], [200.5, 99.0], [10.0, 150.0]])
+    one, two, both = (SecondLook(path, backend=backend, threads=1)(image, places) for path in (second, other, merged))
+    assert np.abs(one - two).max() > 1e-2
+    np.testing.assert_allclose(both, (one + two) / 2, atol=1e-3)
+    card = read_second_card(merged)
+    assert card.weighing == {}
+    assert len(card.data["mean_of"]) == 2
+
+
+def test_only_second_looks_of_one_spec_are_merged(second: Path, tmp_path: Path) -> None:
+    wider = SPEC.model_copy(update={"windows_px": (40.0, 120.0)})
+    torch.save({"model": SecondLookNet(wider).state_dict()}, tmp_path / "wider.pt")
+    export_second_look(tmp_path / "wider.pt", tmp_path / "wider.onnx", wider)
+    for parts in ([second], [second, tmp_path / "wider.onnx"]):
+        with pytest.raises(PluccError, match="one backbone, windows and side"):
+            merge_second_looks(parts, tmp_path / "merged.onnx")
+    assert not (tmp_path / "merged.onnx").exists()
 
 
 def test_without_a_second_look_nothing_changes(small_model: Path, image: ImageArray) -> None:

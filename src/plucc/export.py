@@ -152,10 +152,7 @@ def export_second_look(checkpoint: Path, out: Path, spec: SecondLookSpec | None 
         raise InputError(f"{out} does not end in .onnx: give the model file such a name")
     net, data = load_second_look(checkpoint, spec)
     card = SecondLookCard(spec=net.spec, data=data, version=version("plucc"))
-    side_px = net.spec.side_px
-    rng = np.random.default_rng(CHECK_SEED)
-    windows = [_clouds(rng, side_px, side_px) for _ in range(SECOND_LOOK_BATCH * len(net.spec.windows_px))]
-    patches = np.stack(windows).reshape(SECOND_LOOK_BATCH, -1, side_px, side_px, 3)
+    patches = _check_patches(net.spec)
     with whole_file(out) as temporary:
         model = _exported(net, {"patches": torch.from_numpy(patches)}, {0: Dim.DYNAMIC}, ["logits"])
         _name_sides(model, {"patches": ("places", None, None, None, None), "logits": ("places",)})
@@ -165,6 +162,42 @@ def export_second_look(checkpoint: Path, out: Path, spec: SecondLookSpec | None 
         difference = float(np.abs(OnnxGraph(temporary)({"patches": patches})[0] - expected).max())
         _checked(Agreement(difference, 0.0, 0.0), TOLERANCES["fp32"])
     return difference
+
+
+def merge_second_looks(parts: Sequence[Path], out: Path) -> float:
+    """Write one second look that says the mean of what several of one spec say; return how far it is from that.
+
+    Its weighing is to be fitted anew. Networks that were trained apart err apart.
+    """
+    cards = [read_second_card(part) for part in parts]
+    if len(parts) < 2 or any(card.spec != cards[0].spec for card in cards):
+        raise InputError("only second looks of one backbone, windows and side can be merged: give two or more of them")
+    models = [
+        onnx.compose.add_prefix(onnx.load(part), f"part{number}.", rename_inputs=False)
+        for number, part in enumerate(parts)
+    ]
+    merged = models[0]
+    for model in models[1:]:
+        merged.graph.node.extend(model.graph.node)
+        merged.graph.initializer.extend(model.graph.initializer)
+    said = [model.graph.output[0].name for model in models]
+    merged.graph.node.append(onnx.helper.make_node("Mean", said, ["logits"]))
+    merged.graph.output[0].name = "logits"
+    del merged.metadata_props[:]
+    card = SecondLookCard(spec=cards[0].spec, data={"mean_of": [card.data for card in cards]}, version=version("plucc"))
+    patches = _check_patches(card.spec)
+    with whole_file(out) as temporary:
+        _save(merged, card, temporary)
+        apart = [OnnxGraph(part)({"patches": patches})[0] for part in parts]
+        difference = float(np.abs(OnnxGraph(temporary)({"patches": patches})[0] - np.mean(apart, axis=0)).max())
+        _checked(Agreement(difference, 0.0, 0.0), TOLERANCES["fp32"])
+    return difference
+
+
+def _check_patches(spec: SecondLookSpec) -> ImageArray:
+    rng = np.random.default_rng(CHECK_SEED)
+    windows = [_clouds(rng, spec.side_px, spec.side_px) for _ in range(SECOND_LOOK_BATCH * len(spec.windows_px))]
+    return np.stack(windows).reshape(SECOND_LOOK_BATCH, -1, spec.side_px, spec.side_px, 3)
 
 
 def attach_second_look(model: Path, second: Path) -> None:

@@ -21,7 +21,7 @@ from plucc.training.second_look import (
     fit_second_look,
     train_second_look,
 )
-from plucc.training.second_look_samples import PeakLine, lesson, mine_peaks, sample_places
+from plucc.training.second_look_samples import Lesson, PeakLine, carried, lesson, mine_peaks, sample_places
 from plucc.training.shares import SharedSource, parse_source
 from plucc.types import ConfigError, DataError, ImageArray, ModelError, Point, Size
 
@@ -93,6 +93,32 @@ def test_samples_show_what_their_labels_say() -> None:
         assert (contrast[labels == 0] < 25).all()
     again, _ = sample_places(image, taught, SPEC, np.random.default_rng(4))
     np.testing.assert_array_equal(again, patches)
+
+
+def test_a_carried_puck_shows_where_its_lesson_says() -> None:
+    """A dark puck on ice moves, leaves no trace, and what lies near its new place is no counter-example."""
+    rng = np.random.default_rng(2)
+    image = (218 + rng.normal(0, 2, (720, 1280, 3))).astype(np.uint8)
+    image[295:305, 393:407] = 30
+    everywhere = np.stack(np.meshgrid(np.arange(20.0, 1280, 20), np.arange(20.0, 720, 20)), axis=-1).reshape(-1, 2)
+    taught = Lesson(Point(400, 300), everywhere, (14.0, 10.0))
+    moved, learnt = carried(image, taught, rng)
+    assert learnt.puck_px is not None
+    assert learnt.puck_px.distance(Point(400, 300)) > 10
+    column, row = int(learnt.puck_px.x), int(learnt.puck_px.y)
+    assert moved[row - 3 : row + 4, column - 3 : column + 4].min() < 195
+    assert moved[290:310, 388:412].min() > 190
+    away_px = np.hypot(*(learnt.others_px - np.array(tuple(learnt.puck_px))).T)
+    assert away_px.min() > 20
+    assert len(learnt.others_px) > 0.9 * len(everywhere)
+
+
+def test_what_cannot_be_lifted_from_the_ice_stays() -> None:
+    image = np.full((720, 1280, 3), 60, np.uint8)
+    taught = Lesson(Point(400, 300), np.zeros((1, 2)), (14.0, 10.0))
+    assert carried(image, taught, np.random.default_rng(0)) == (image, taught)
+    nowhere = Lesson(None, np.zeros((1, 2)))
+    assert carried(image, nowhere, np.random.default_rng(0)) == (image, nowhere)
 
 
 def test_mining_goes_on_where_it_was_killed(drawn: Path, tmp_path: Path) -> None:

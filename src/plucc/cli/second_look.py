@@ -89,6 +89,20 @@ def export(
 
 
 @app.command()
+def merge(
+    model: Annotated[Path, typer.Argument(help="The model file to write, ending in .onnx.")],
+    parts: Annotated[list[Path], typer.Argument(help="Exported second looks of one backbone, windows and side.")],
+) -> None:
+    """Write one second look that says the mean of what several say; its weighing is to be fitted anew."""
+    for module in TRAINING:
+        require(module, "train")
+    from plucc.export import merge_second_looks
+
+    merge_second_looks(parts, model)
+    out.print(f"{model}: {model.stat().st_size / 1e6:.1f} MB, the mean of {len(parts)} second looks", markup=False)
+
+
+@app.command()
 def attach(
     model: Annotated[Path, typer.Argument(help="An exported puck model.")],
     second: Annotated[Path, typer.Argument(help="An exported second look in the same folder.")],

@@ -47,7 +47,12 @@ class FrameSource:
         if record.puck is None:
             return Sample(image, players, None, homography=homography)
         return Sample(
-            image, players, record.puck.centre_px, _extent(record.puck, record.size), _shows(record.puck), homography
+            image,
+            players,
+            record.puck.centre_px,
+            puck_extent(record.puck, record.size),
+            _shows(record.puck),
+            homography,
         )
 
     def mistakes_in(self, index: int) -> tuple[Point, ...]:
@@ -185,7 +190,8 @@ def _mean_colour(spec: Spec) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def _extent(puck: Puck, size: Size) -> tuple[float, float]:
+def puck_extent(puck: Puck, size: Size) -> tuple[float, float]:
+    """Return width and height of a puck's box; the usual ones where only its centre is labelled."""
     if puck.box_px is None:
         return USUAL_EXTENT_PX[0] / size.reference_scale, USUAL_EXTENT_PX[1] / size.reference_scale
     return puck.box_px.width, puck.box_px.height

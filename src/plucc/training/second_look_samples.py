@@ -1,7 +1,7 @@
 """What the second look learns from: places that a puck model thinks of, and what lies there in truth."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Protocol, TypeAlias
 
@@ -15,10 +15,13 @@ from plucc.config import AugmentSpec, SecondLookSpec, Section
 from plucc.data.manifest import Dataset
 from plucc.data.schema import Record
 from plucc.patches import patches_around
+from plucc.training.dataset import puck_extent
 from plucc.training.frames import FrameFiles, read_lines
 from plucc.training.mixture import Draw
+from plucc.training.painting import transplant
 from plucc.training.photometry import degrade
-from plucc.types import FloatArray, ImageArray, Point, Progress, silent
+from plucc.training.sample import Sample
+from plucc.types import REFERENCE_HEIGHT_PX, FloatArray, ImageArray, Point, Progress, silent
 from plucc.video import read_image
 
 PEAKS = 24
@@ -27,8 +30,20 @@ CLEAR_PX = 14.0  # at 720 lines: what is nearer to the puck than this shows it
 VISIBLE_FROM = 0.2  # of the puck: with less of it, its place teaches neither yes nor no
 RANK_POWER = 0.7  # how much likelier those places are that the first look prefers
 SHIFTS_PX = (2.0, 1.5)  # at 720 lines, sigma for negatives and positives: the first look is not exact either
-ZOOM = (0.6, 1.6)
-PIXELS = AugmentSpec(colour=0.8, blur=0.25, blur_sigma_px=(0.4, 1.6), noise=0.3, noise_std=0.035, recompress=0.3)
+CARRIED = 0.25  # of the frames: variety of what lies around the puck
+ZOOM = (0.5, 2.0)
+PIXELS = AugmentSpec(
+    colour=0.8,
+    hue=0.15,
+    sharpen=0.15,
+    blur=0.25,
+    blur_sigma_px=(0.4, 1.6),
+    streak=0.08,
+    rescale=0.15,
+    noise=0.3,
+    noise_std=0.035,
+    recompress=0.3,
+)
 
 Peak: TypeAlias = tuple[float, float, Annotated[float, Field(ge=0, le=1)]]
 Places: TypeAlias = tuple[ImageArray, FloatArray]  # patches (n, windows, side, side, 3) and labels (n,)
@@ -99,6 +114,7 @@ class Lesson:
 
     puck_px: Point | None
     others_px: FloatArray
+    extent_px: tuple[float, float] = (0.0, 0.0)  # of the puck
 
     def __bool__(self) -> bool:
         return self.puck_px is not None or len(self.others_px) > 0
@@ -112,7 +128,8 @@ def lesson(record: Record, line: PeakLine) -> Lesson:
         return Lesson(None, places)
     away_px = np.hypot(*(places - np.array(tuple(puck.centre_px))).T) * record.size.reference_scale
     shows = puck.visible_fraction is None or puck.visible_fraction >= VISIBLE_FROM
-    return Lesson(puck.centre_px if shows else None, places[away_px > CLEAR_PX])
+    others = places[away_px > CLEAR_PX]
+    return Lesson(puck.centre_px if shows else None, others, puck_extent(puck, record.size))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +158,21 @@ class PlaceSamples(TorchDataset[Places]):
     def __getitem__(self, draw: Draw) -> Places:
         source = self._sources[draw.source]
         rng = np.random.default_rng((self._seed, 4, draw.position))
-        return sample_places(source.frames[draw.record], source.lessons[draw.record], self._spec, rng)
+        image, taught = source.frames[draw.record], source.lessons[draw.record]
+        if rng.random() < CARRIED:
+            image, taught = carried(image, taught, rng)
+        return sample_places(image, taught, self._spec, rng)
+
+
+def carried(image: ImageArray, taught: Lesson, rng: np.random.Generator) -> tuple[ImageArray, Lesson]:
+    """Return a frame whose puck lies elsewhere, as a streak most times, where it can be lifted from the ice."""
+    nobody = np.zeros((-(-image.shape[0] // 2), -(-image.shape[1] // 2)), np.uint8)
+    moved = transplant(Sample(image, nobody, taught.puck_px, taught.extent_px), rng)
+    if moved.point_px is None or moved.point_px == taught.puck_px:
+        return image, taught
+    away_px = np.hypot(*(taught.others_px - np.array(tuple(moved.point_px))).T)
+    others = taught.others_px[away_px > 2 * CLEAR_PX * image.shape[0] / REFERENCE_HEIGHT_PX]
+    return moved.image, replace(taught, puck_px=moved.point_px, others_px=others)
 
 
 def sample_places(image: ImageArray, taught: Lesson, spec: SecondLookSpec, rng: np.random.Generator) -> Places:
