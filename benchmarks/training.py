@@ -43,6 +43,7 @@ class Variant:
     compiled: bool = False
     threads: int = 1
     context: bool = True
+    half: bool = False  # bf16-mixed
 
 
 VARIANTS = (
@@ -54,7 +55,9 @@ VARIANTS = (
     Variant(crop_px=256),
     Variant(crop_px=320),
     Variant(crop_px=512, batch=4),
+    Variant(half=True),
     Variant(threads=2),
+    Variant(threads=2, half=True),
 )
 
 
@@ -62,7 +65,9 @@ VARIANTS = (
 def network(config: Config = "swift", steps: Steps = 4, compiled: bool = False) -> None:
     """Time forward, backward and step on random pixels."""
     spec = load_config(config)
-    table = Table("crop", "batch", "memory", "context", "compiled", "threads", "CPU ms/crop", "CPU ms/Mpx", "crops/s")
+    table = Table(
+        "crop", "batch", "memory", "context", "compiled", "precision", "threads", "CPU ms/crop", "CPU ms/Mpx", "crops/s"
+    )
     variants = (*VARIANTS, Variant(compiled=True)) if compiled else VARIANTS
     for variant in variants:
         cpu_ms, per_s = _time_network(spec, variant, steps)
@@ -72,6 +77,7 @@ def network(config: Config = "swift", steps: Steps = 4, compiled: bool = False) 
             "channels last" if variant.channels_last else "contiguous",
             "yes" if variant.context else "no",
             "yes" if variant.compiled else "no",
+            "bf16" if variant.half else "fp32",
             str(variant.threads),
             f"{cpu_ms:.0f}",
             f"{cpu_ms / (variant.crop_px**2 / 1e6):.0f}",
@@ -140,7 +146,8 @@ def _stepper(spec: Spec, variant: Variant):  # type: ignore[no-untyped-def]
     objective = Objective(spec.heatmap.sigma_px, spec.network.logit_stride, background_weight=0.1)
 
     def step(frames: Tensor, contexts: Tensor, points_px: Tensor) -> None:
-        output = net(frames, contexts)
+        with torch.autocast("cpu", torch.bfloat16, enabled=variant.half):
+            output = net(frames, contexts)
         logits, presence = output if isinstance(output, tuple) else (output, None)
         objective(logits, presence, points_px, torch.ones(len(frames))).total.backward()
         optimizer.step()

@@ -209,7 +209,7 @@ class _Encoder:
         self._stream: Any = self._container.add_stream("libx264", rate=Fraction(plan.rate))
         self._stream.width, self._stream.height, self._stream.pix_fmt = plan.size.width, plan.size.height, "yuv420p"
         reproducible = {"threads": "1", "x264-params": "mbtree=0"}
-        self._stream.options = {"crf": str(min(crf, 26)), "preset": "veryfast"} | reproducible
+        self._stream.options = {"crf": str(min(crf, 26)), "preset": "veryfast", **reproducible}
         self._stream.codec_context.thread_count = 1
 
     def __enter__(self) -> "_Encoder":
