@@ -159,7 +159,9 @@ def test_only_second_looks_of_one_spec_are_merged(second: Path, tmp_path: Path) 
     for parts in ([second], [second, tmp_path / "wider.onnx"]):
         with pytest.raises(PluccError, match="one backbone, windows and side"):
             merge_second_looks(parts, tmp_path / "merged.onnx")
-    assert not (tmp_path / "merged.onnx").exists()
+    with pytest.raises(PluccError, match=r"does not end in \.onnx"):
+        merge_second_looks([second, second], tmp_path / "merged.txt")
+    assert not list(tmp_path.glob("merged*"))
 
 
 def test_without_a_second_look_nothing_changes(small_model: Path, image: ImageArray) -> None:

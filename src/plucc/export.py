@@ -73,8 +73,7 @@ def export_checkpoint(
     A coarser `logit_stride` than the spec's leaves out the last upsampling; readers scale the peak instead. `pictures`
     are real frames with contexts; int8 takes its ranges from them.
     """
-    if out.suffix != ".onnx":
-        raise InputError(f"{out} does not end in .onnx: give the model file such a name")
+    _check_name(out)
     if precision == "int8" and not pictures:
         raise InputError("int8 takes its ranges from real frames and got none: name a dataset with --calibrate")
     loaded = load_checkpoint(checkpoint)
@@ -148,8 +147,7 @@ def export_second_look(checkpoint: Path, out: Path, spec: SecondLookSpec | None 
 
     `spec` says what the network is where the checkpoint does not.
     """
-    if out.suffix != ".onnx":
-        raise InputError(f"{out} does not end in .onnx: give the model file such a name")
+    _check_name(out)
     net, data = load_second_look(checkpoint, spec)
     card = SecondLookCard(spec=net.spec, data=data, version=version("plucc"))
     patches = _check_patches(net.spec)
@@ -169,6 +167,7 @@ def merge_second_looks(parts: Sequence[Path], out: Path) -> float:
 
     Its weighing is to be fitted anew. Networks that were trained apart err apart.
     """
+    _check_name(out)
     cards = [read_second_card(part) for part in parts]
     if len(parts) < 2 or any(card.spec != cards[0].spec for card in cards):
         raise InputError("only second looks of one backbone, windows and side can be merged: give two or more of them")
@@ -256,6 +255,11 @@ def _rewrite_halved(path: Path, card: ModelCard) -> None:
 def _rewrite_quantised(path: Path, card: ModelCard, pictures: Sequence[Pictures]) -> None:
     quantise(path, path, card, pictures)
     _save(onnx.load(path), card.model_copy(update={"precision": "int8"}), path)
+
+
+def _check_name(out: Path) -> None:
+    if out.suffix != ".onnx":
+        raise InputError(f"{out} does not end in .onnx: give the model file such a name")
 
 
 def _save(model: onnx.ModelProto, card: ModelCard | SecondLookCard, path: Path) -> None:
