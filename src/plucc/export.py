@@ -162,8 +162,8 @@ def export_second_look(checkpoint: Path, out: Path, spec: SecondLookSpec | None 
     return difference
 
 
-def merge_second_looks(parts: Sequence[Path], out: Path) -> float:
-    """Write one second look that says the mean of what several of one spec say; return how far it is from that.
+def merge_second_looks(parts: Sequence[Path], out: Path) -> None:
+    """Write one second look that says the mean of what several of one spec say; kept only if it does.
 
     Its weighing is to be fitted anew. Networks that were trained apart err apart.
     """
@@ -190,7 +190,6 @@ def merge_second_looks(parts: Sequence[Path], out: Path) -> float:
         apart = [OnnxGraph(part)({"patches": patches})[0] for part in parts]
         difference = float(np.abs(OnnxGraph(temporary)({"patches": patches})[0] - np.mean(apart, axis=0)).max())
         _checked(Agreement(difference, 0.0, 0.0), TOLERANCES["fp32"])
-    return difference
 
 
 def _check_patches(spec: SecondLookSpec) -> ImageArray:

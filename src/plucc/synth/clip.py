@@ -201,7 +201,7 @@ def _graphics(index: int, segments: list[_Segment], shot: int, plan: ClipPlan) -
 class _Encoder:
     """Writes H.264 so that the same frames give the same bytes: with one thread, and without macroblock trees.
 
-    On CPUs with AVX-512 x264 (core 165) reads memory that it never wrote while it builds those trees.
+    On CPUs with AVX-512 x264 (core 165) makes other trees of the same frames now and then.
     """
 
     def __init__(self, path: Path, plan: ClipPlan, crf: int) -> None:
