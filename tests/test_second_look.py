@@ -136,11 +136,15 @@ def test_a_part_of_a_frame_is_weighed_by_its_share_of_the_whole(model: Path, ima
 
 
 @pytest.mark.parametrize("backend", ["onnx", "openvino"])
-def test_merged_second_looks_say_their_mean(second: Path, image: ImageArray, backend: Backend, tmp_path: Path) -> None:
+@pytest.mark.parametrize("windows_px", [SPEC.windows_px, (300.0, *reversed(SPEC.windows_px))])
+def test_merged_second_looks_say_their_mean(
+    second: Path, image: ImageArray, backend: Backend, windows_px: tuple[float, ...], tmp_path: Path
+) -> None:
     torch.manual_seed(9)
-    torch.save({"model": SecondLookNet(SPEC).state_dict()}, tmp_path / "other.pt")
+    spec = SPEC.model_copy(update={"windows_px": windows_px})
+    torch.save({"model": SecondLookNet(spec).state_dict()}, tmp_path / "other.pt")
     other, merged = tmp_path / "other.onnx", tmp_path / "merged.onnx"
-    export_second_look(tmp_path / "other.pt", other, SPEC)
+    export_second_look(tmp_path / "other.pt", other, spec)
     done = RUNNER.invoke(app, ["second-look", "merge", str(merged), str(second), str(other)])
     assert done.exit_code == 0, done.output
     places = np.array([[60.0, 40.0], [200.5, 99.0], [10.0, 150.0]])
@@ -148,16 +152,18 @@ def test_merged_second_looks_say_their_mean(second: Path, image: ImageArray, bac
     assert np.abs(one - two).max() > 1e-2
     np.testing.assert_allclose(both, (one + two) / 2, atol=1e-3)
     card = read_second_card(merged)
+    assert card.spec.windows_px == windows_px
     assert card.weighing == {}
     assert len(card.data["mean_of"]) == 2
 
 
-def test_only_second_looks_of_one_spec_are_merged(second: Path, tmp_path: Path) -> None:
-    wider = SPEC.model_copy(update={"windows_px": (40.0, 120.0)})
-    torch.save({"model": SecondLookNet(wider).state_dict()}, tmp_path / "wider.pt")
-    export_second_look(tmp_path / "wider.pt", tmp_path / "wider.onnx", wider)
-    for parts in ([second], [second, tmp_path / "wider.onnx"]):
-        with pytest.raises(PluccError, match="one backbone, windows and side"):
+def test_second_looks_of_other_windows_or_sides_are_not_merged(second: Path, tmp_path: Path) -> None:
+    for name, change in (("windows", {"windows_px": (40.0, 120.0)}), ("side", {"side_px": SPEC.side_px + 32})):
+        spec = SPEC.model_copy(update=change)
+        torch.save({"model": SecondLookNet(spec).state_dict()}, tmp_path / f"{name}.pt")
+        export_second_look(tmp_path / f"{name}.pt", tmp_path / f"{name}.onnx", spec)
+    for parts in ([second], [second, tmp_path / "windows.onnx"], [second, tmp_path / "side.onnx"]):
+        with pytest.raises(PluccError, match="one side can be merged, of which one has the windows of all"):
             merge_second_looks(parts, tmp_path / "merged.onnx")
     with pytest.raises(PluccError, match=r"does not end in \.onnx"):
         merge_second_looks([second, second], tmp_path / "merged.txt")

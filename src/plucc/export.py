@@ -163,33 +163,45 @@ def export_second_look(checkpoint: Path, out: Path, spec: SecondLookSpec | None 
 
 
 def merge_second_looks(parts: Sequence[Path], out: Path) -> None:
-    """Write one second look that says the mean of what several of one spec say; kept only if it does.
+    """Write one second look that says the mean of what several say; kept only if it does.
 
-    Its weighing is to be fitted anew. Networks that were trained apart err apart.
+    One of them looks through all the windows that any of them does. Its weighing is to be fitted anew. Networks that
+    were trained apart err apart.
     """
     _check_name(out)
     cards = [read_second_card(part) for part in parts]
-    if len(parts) < 2 or any(card.spec != cards[0].spec for card in cards):
-        raise InputError("only second looks of one backbone, windows and side can be merged: give two or more of them")
-    models = [
-        onnx.compose.add_prefix(onnx.load(part), f"part{number}.", rename_inputs=False)
-        for number, part in enumerate(parts)
-    ]
-    merged = models[0]
-    for model in models[1:]:
-        merged.graph.node.extend(model.graph.node)
-        merged.graph.initializer.extend(model.graph.initializer)
-    said = [model.graph.output[0].name for model in models]
-    merged.graph.node.append(onnx.helper.make_node("Mean", said, ["logits"]))
-    merged.graph.output[0].name = "logits"
-    del merged.metadata_props[:]
-    card = SecondLookCard(spec=cards[0].spec, data={"mean_of": [card.data for card in cards]}, version=version("plucc"))
-    patches = _check_patches(card.spec)
+    spec = max((card.spec for card in cards), key=lambda spec: len(spec.windows_px))
+    alike = all(card.spec.side_px == spec.side_px and {*card.spec.windows_px} <= {*spec.windows_px} for card in cards)
+    if len(parts) < 2 or not alike:
+        raise InputError(
+            "only second looks of one side can be merged, of which one has the windows of all: give two or more of them"
+        )
+    seen = [[spec.windows_px.index(window) for window in card.spec.windows_px] for card in cards]
+    merged = _mean([onnx.load(part) for part in parts], seen)
+    card = SecondLookCard(spec=spec, data={"mean_of": [card.data for card in cards]}, version=version("plucc"))
+    patches = _check_patches(spec)
     with whole_file(out) as temporary:
         _save(merged, card, temporary)
-        apart = [OnnxGraph(part)({"patches": patches})[0] for part in parts]
+        apart = [OnnxGraph(part)({"patches": patches[:, rows]})[0] for part, rows in zip(parts, seen, strict=True)]
         difference = float(np.abs(OnnxGraph(temporary)({"patches": patches})[0] - np.mean(apart, axis=0)).max())
         _checked(Agreement(difference, 0.0, 0.0), TOLERANCES["fp32"])
+
+
+def _mean(parts: Sequence[onnx.ModelProto], seen: Sequence[Sequence[int]]) -> onnx.ModelProto:
+    """Return one graph that runs all parts, each on its rows of the windows, and says the mean of their logits."""
+    widest = max(parts, key=lambda part: part.graph.input[0].type.tensor_type.shape.dim[1].dim_value)
+    (patches,), (logits,) = widest.graph.input, widest.graph.output
+    nodes, constants, said = [], [], []
+    for number, (part, rows) in enumerate(zip(parts, seen, strict=True)):
+        named = onnx.compose.add_prefix(part, f"part{number}.")
+        index = onnx.numpy_helper.from_array(np.array(rows, np.int64), f"part{number}.windows")
+        nodes.append(onnx.helper.make_node("Gather", [patches.name, index.name], [named.graph.input[0].name], axis=1))
+        nodes.extend(named.graph.node)
+        constants += [index, *named.graph.initializer]
+        said.append(named.graph.output[0].name)
+    nodes.append(onnx.helper.make_node("Mean", said, [logits.name]))
+    graph = onnx.helper.make_graph(nodes, "mean", [patches], [logits], constants)
+    return onnx.helper.make_model(graph, opset_imports=widest.opset_import, ir_version=widest.ir_version)
 
 
 def _check_patches(spec: SecondLookSpec) -> ImageArray:

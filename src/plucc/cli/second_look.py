@@ -32,7 +32,9 @@ def train(
     ] = "shipped",
     hold_out: Annotated[list[str] | None, typer.Option(help="Matches that are not trained on.")] = None,
     backbone: Annotated[str, typer.Option(help="Name of a timm backbone.")] = "mobilenetv3_small_100",
-    start_from: Annotated[Path | None, typer.Option(help="File of the backbone's pretrained weights.")] = None,
+    start_from: Annotated[
+        Path | None, typer.Option(help="The backbone's pretrained weights, or a second look's checkpoint.")
+    ] = None,
     pretrained: Annotated[bool, typer.Option("--pretrained", help="Take them from timm's hub instead.")] = False,
     windows: Annotated[str, typer.Option(help="Windows in pixels of 720 lines, with commas between.")] = "64,192",
     side: Annotated[int, typer.Option(min=64, help="The side of the patches that they become.")] = 96,
@@ -91,7 +93,7 @@ def export(
 @app.command()
 def merge(
     model: Annotated[Path, typer.Argument(help="The model file to write, ending in .onnx.")],
-    parts: Annotated[list[Path], typer.Argument(help="Exported second looks of one backbone, windows and side.")],
+    parts: Annotated[list[Path], typer.Argument(help="Exported second looks of one side; one has the windows of all.")],
 ) -> None:
     """Write one second look that says the mean of what several say; its weighing is to be fitted anew."""
     for module in TRAINING:
