@@ -45,6 +45,23 @@ def test_backbone_weights_come_by_timm_s_names_or_in_order(tmp_path: Path) -> No
             torch.testing.assert_close(value, expected[key])
 
 
+def test_a_trained_second_look_is_taken_whole_and_learns_further_windows(tmp_path: Path) -> None:
+    """What a new window shows does not count until the head has learnt to read it."""
+    torch.manual_seed(6)
+    spec = SecondLookSpec(backbone=NAME, windows_px=(64.0, 192.0), hidden=16)
+    trained = SecondLookNet(spec).eval()
+    torch.save({"spec": spec.model_dump(mode="json"), "model": trained.state_dict()}, tmp_path / "trained.pt")
+    wider = SecondLookNet(spec.model_copy(update={"windows_px": (64.0, 448.0, 192.0)})).eval()
+    wider.start_from(tmp_path / "trained.pt")
+    with torch.no_grad():
+        wider.head[0].weight.unflatten(1, (3, -1))[:, 1] = 0
+    patches = torch.randint(0, 256, (3, 3, 96, 96, 3), dtype=torch.uint8)
+    with torch.inference_mode():
+        torch.testing.assert_close(wider(patches), trained(patches[:, [0, 2]]), atol=1e-4, rtol=1e-4)
+    with pytest.raises(ModelError, match=f"is a second look on {NAME}: start one on the same backbone"):
+        SecondLookNet(SecondLookSpec(hidden=16)).start_from(tmp_path / "trained.pt")
+
+
 def test_weights_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     torch.save(timm.create_model("mobilenetv3_small_075").state_dict(), tmp_path / "wider.pth")
     with pytest.raises(ModelError, match=f"does not hold {NAME}"):

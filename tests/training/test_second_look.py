@@ -21,7 +21,16 @@ from plucc.training.second_look import (
     fit_second_look,
     train_second_look,
 )
-from plucc.training.second_look_samples import Lesson, PeakLine, carried, lesson, mine_peaks, sample_places
+from plucc.training.second_look_samples import (
+    GREY,
+    Lesson,
+    PeakLine,
+    carried,
+    lesson,
+    mine_peaks,
+    sample_places,
+    withhold,
+)
 from plucc.training.shares import SharedSource, parse_source
 from plucc.types import ConfigError, DataError, ImageArray, ModelError, Point, Size
 
@@ -78,8 +87,9 @@ def replace_peaks(peaks: tuple[tuple[float, float, float], ...]) -> PeakLine:
     return LINE.model_copy(update={"peaks": peaks})
 
 
-def test_samples_show_what_their_labels_say() -> None:
+def test_samples_show_what_their_labels_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """A white puck on grey: what is labelled 1 is light at its centre, and never anything else."""
+    monkeypatch.setattr("plucc.training.second_look_samples.WITHHELD", 0.0)
     image = np.full((720, 1280, 3), 90, np.uint8)
     image[292:308, 392:408] = 255
     peaks = tuple((100.0 + 60 * n, 100.0, 0.1) for n in range(12))
@@ -93,6 +103,18 @@ def test_samples_show_what_their_labels_say() -> None:
         assert (contrast[labels == 0] < 25).all()
     again, _ = sample_places(image, taught, SPEC, np.random.default_rng(4))
     np.testing.assert_array_equal(again, patches)
+
+
+def test_now_and_then_one_window_of_a_place_says_nothing() -> None:
+    patches = np.zeros((2000, 3, 2, 2, 3), np.uint8)
+    withhold(patches, np.random.default_rng(1))
+    grey = (patches == GREY).all(axis=(2, 3, 4))
+    assert grey.any(axis=(0,)).all()
+    assert set(grey.sum(axis=1)) == {0, 1}
+    assert 0.07 < grey.any(axis=1).mean() < 0.13
+    lone = np.zeros((100, 1, 2, 2, 3), np.uint8)
+    withhold(lone, np.random.default_rng(1))
+    assert not lone.any()
 
 
 def test_a_carried_puck_shows_where_its_lesson_says() -> None:

@@ -50,10 +50,27 @@ class SecondLookNet(nn.Module):
         return logits
 
     def start_from(self, path: Path) -> None:
-        """Take the backbone's weights from a file of them."""
+        """Take the backbone's weights from a file of them, or all that a trained second look knows."""
+        trained = _trained(path)
+        if trained is not None:
+            self._start_from_net(trained, path)
+            return
         weights = read_backbone(self.spec.backbone, path)
         wanted = self.body.state_dict()
         self.body.load_state_dict({key: value for key, value in weights.items() if key in wanted})
+
+    def _start_from_net(self, trained: "SecondLookNet", path: Path) -> None:
+        """Take another network's weights; of what its head reads, the windows that both have."""
+        ours, theirs = self.spec, trained.spec
+        if (ours.backbone, ours.hidden) != (theirs.backbone, theirs.hidden):
+            raise ModelError(f"{path} is a second look on {theirs.backbone}: start one on the same backbone from it")
+        weights = trained.state_dict()
+        read = self.state_dict()["head.0.weight"].clone().unflatten(1, (len(ours.windows_px), -1))
+        known = weights["head.0.weight"].unflatten(1, (len(theirs.windows_px), -1))
+        for index, window_px in enumerate(ours.windows_px):
+            if window_px in theirs.windows_px:
+                read[:, index] = known[:, theirs.windows_px.index(window_px)]
+        self.load_state_dict(weights | {"head.0.weight": read.flatten(1)})
 
     def _features(self, pictures: Tensor) -> Tensor:
         body: Any = self.body
@@ -87,6 +104,14 @@ def load_second_look(path: Path, spec: SecondLookSpec | None = None) -> tuple[Se
             f"windows: name the backbone and windows that it was trained with"
         ) from error
     return net.eval(), dict(content.get("data", {}))
+
+
+def _trained(path: Path) -> SecondLookNet | None:
+    """Return the second look of a checkpoint; None for any other file."""
+    try:
+        return load_second_look(path)[0]
+    except ModelError:
+        return None
 
 
 def read_weights(path: Path) -> dict[str, Any]:

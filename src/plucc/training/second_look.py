@@ -50,7 +50,7 @@ class SecondLookTraining:
     learning_rate: float = 1e-3  # of the head; the backbone's is half of it
     weight_decay: float = 0.02
     warmup_steps: int = 30
-    average_decay: float = 0.995
+    average_decay: float = 0.998
     seed: int = 0
     workers: int = 1
 
@@ -65,7 +65,8 @@ class SecondLookPlan:
     """Everything that decides the weights; matches held out are not trained on.
 
     Sources name their files of peaks; what is not named lies beside the checkpoint.
-    `start_from` is a file of the backbone's weights; `pretrained` takes those of timm's hub instead.
+    `start_from` is a file of the backbone's weights, or the checkpoint of another second look; `pretrained` takes the
+    backbone's of timm's hub instead.
     """
 
     sources: tuple[SharedSource, ...]

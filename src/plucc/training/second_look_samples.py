@@ -30,7 +30,9 @@ CLEAR_PX = 14.0  # at 720 lines: what is nearer to the puck than this shows it
 VISIBLE_FROM = 0.2  # of the puck: with less of it, its place teaches neither yes nor no
 RANK_POWER = 0.7  # how much likelier those places are that the first look prefers
 SHIFTS_PX = (2.0, 1.5)  # at 720 lines, sigma for negatives and positives: the first look is not exact either
-CARRIED = 0.25  # of the frames: variety of what lies around the puck
+CARRIED = 0.35  # of the frames: variety of what lies around the puck
+WITHHELD = 0.1  # of the places, one window: none is to be leant on alone
+GREY = 124  # as ImageNet is on average, so that a withheld window says nothing
 ZOOM = (0.5, 2.0)
 PIXELS = AugmentSpec(
     colour=0.8,
@@ -185,7 +187,16 @@ def sample_places(image: ImageArray, taught: Lesson, spec: SecondLookSpec, rng: 
     if taught.puck_px is not None:
         places += [(np.array(tuple(taught.puck_px)), 1)] * POSITIVES
     patches = np.stack([_seen(image, place, SHIFTS_PX[label], spec, rng) for place, label in places])
+    withhold(patches, rng)
     return patches, np.array([label for _, label in places], np.float32)
+
+
+def withhold(patches: ImageArray, rng: np.random.Generator) -> None:
+    """Make one window of some of the places (n, windows, side, side, 3) grey; a lone window stays."""
+    places, windows = patches.shape[:2]
+    if windows > 1:
+        gone = np.flatnonzero(rng.random(places) < WITHHELD)
+        patches[gone, rng.integers(windows, size=len(gone))] = GREY
 
 
 def collate(samples: Sequence[Places]) -> tuple[Tensor, Tensor]:
