@@ -28,8 +28,8 @@ def centre_of_mass(patch: ImageArray) -> FloatArray:
 @given(
     x=st.floats(60, WIDTH - 60),
     y=st.floats(60, HEIGHT - 60),
-    window_px=st.floats(20, 90),
-    side_px=st.sampled_from([24, 32, 33, 96]),
+    window_px=st.floats(20, 110),
+    side_px=st.sampled_from([16, 24, 32, 33, 96]),
 )
 def test_a_dot_at_the_place_is_at_the_centre_of_the_patch(x: float, y: float, window_px: float, side_px: int) -> None:
     image = with_dot(x, y, sigma_px=window_px / 12)
@@ -73,11 +73,12 @@ def test_a_larger_window_is_averaged() -> None:
 
 def test_beyond_the_frame_all_is_black() -> None:
     image = np.full((HEIGHT, WIDTH, 3), 200, np.uint8)
-    corner = patches_around(image, np.array([[0.0, 0.0]]), [32, 96], 32, scale=1.0)[0]
+    corner = patches_around(image, np.array([[0.0, 0.0]]), [32, 64, 96, 150], 32, scale=1.0)[0]
     for patch in corner:
         assert not patch[:15].any()
         assert not patch[:, :15].any()
         assert (patch[17:, 17:] == 200).all()
+    assert not patches_around(image, np.array([[-500.0, 40.0]]), [32, 150], 32, scale=1.0).any()
 
 
 def test_no_place_gives_no_patch_and_other_shapes_are_refused() -> None:
