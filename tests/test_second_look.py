@@ -26,7 +26,7 @@ from plucc.puck_finder import CANDIDATES, Locator, observe
 from plucc.runtime.load import Backend, load_runtime
 from plucc.runtime.onnx import read_card
 from plucc.runtime.second_card import read_second_card
-from plucc.second_look import PART_PLACES, PLACES, SecondLook, second_look_file
+from plucc.second_look import BATCH, PART_PLACES, PLACES, SecondLook, second_look_file
 from plucc.sighting import View
 from plucc.types import Box, ImageArray, ModelError, PluccError, Point, Size
 from plucc.weighing import Evidence, Weighing
@@ -120,6 +120,28 @@ def test_candidates_are_those_of_both_looks_best_first(
     first = locator.first_look(image, PLACES)
     np.testing.assert_allclose(seen.evidence.shares, [mass for _, mass in first.places])
     assert seen.evidence.presence_logit == pytest.approx(first.presence_logit)
+
+
+def test_places_are_looked_at_until_one_is_settled(second: Path, image: ImageArray, tmp_path: Path) -> None:
+    places = np.random.default_rng(1).uniform(20, 180, (PLACES, 2))
+    shares = np.linspace(0.5, 0.05, PLACES)
+
+    def looked_at(none: float, first: float = 50.0, count: int = PLACES) -> int:
+        path = tmp_path / "fitted.onnx"
+        shutil.copy(second, path)
+        fitted = Weighing(first=first, second=0.0, presence=0.0, none=none)
+        write_card(path, read_second_card(path).model_copy(update={"weighing": fitted.to_card()}))
+        look = SecondLook(path, backend="onnx", threads=1)
+        evidence = look.evidence(image, places[:count], shares[:count], 0.0)
+        np.testing.assert_allclose(evidence.logits, look(image, evidence.places_px), atol=1e-5)
+        np.testing.assert_array_equal(evidence.shares, shares[: len(evidence.logits)])
+        return len(evidence.logits)
+
+    assert looked_at(none=-1e3) == BATCH  # the first place has it all
+    assert looked_at(none=1e3) == PLACES  # none of them is likely
+    assert looked_at(none=-1e3, first=0.0) == PLACES  # all are equally likely
+    assert looked_at(none=1e3, count=3) == 3
+    assert looked_at(none=-1e3, count=0) == 0
 
 
 def test_a_part_of_a_frame_is_weighed_by_its_share_of_the_whole(model: Path, image: ImageArray) -> None:

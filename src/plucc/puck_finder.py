@@ -244,9 +244,8 @@ def _looked_again(
     Places are those of the first look, moved to the middle of the dark spots that they lie on.
     """
     places_px = np.array([tuple(xy_px) for xy_px, _ in first.places]).reshape(-1, 2)
-    masses = np.array([mass for _, mass in first.places])
-    logits = second(image, places_px, view.zoom)
-    evidence = Evidence(places_px, masses * view.share(first.log_mass), logits, first.presence_logit or 0.0)
+    shares = np.array([mass for _, mass in first.places]) * view.share(first.log_mass)
+    evidence = second.evidence(image, places_px, shares, first.presence_logit or 0.0, view.zoom)
     chances = second.weighing(evidence)
     order = np.argsort(-chances, kind="stable")[:CANDIDATES]
     return [(centred(image, first.places[index][0]), float(chances[index])) for index in order], evidence

@@ -9,11 +9,12 @@ from plucc.runtime.card import ModelCard
 from plucc.runtime.load import Backend, load_graph
 from plucc.runtime.second_card import read_second_card
 from plucc.types import FloatArray, ImageArray, ModelError, Size
-from plucc.weighing import Weighing
+from plucc.weighing import Evidence, Weighing
 
 PLACES = 8  # of the first look: the puck is hardly ever further down its list
 PART_PLACES = 4  # the same for a part of a frame, which has fewer of everything
-BATCH = 4
+BATCH = 2
+SETTLED_FROM = 0.95  # of a place's probability: on held-out frames no place further down ever overturned one
 INPUT = "patches"
 
 
@@ -46,6 +47,24 @@ class SecondLook:
         batches = [patches[start : start + BATCH] for start in range(0, len(patches), BATCH)]
         logits = [self._graph({INPUT: _filled(batch)})[0][: len(batch)] for batch in batches]
         return np.concatenate(logits).astype(np.float64) if logits else np.empty(0)
+
+    def evidence(
+        self, image: ImageArray, places_px: FloatArray, shares: FloatArray, presence_logit: float, zoom: float = 1.0
+    ) -> Evidence:
+        """Look at the first look's places, likeliest first, until one is settled; return what is known of those.
+
+        A second look whose weighing was never fitted cannot tell what is settled, and looks at all of them.
+        """
+        logits = np.empty(0)
+        while True:
+            known = slice(len(logits))
+            evidence = Evidence(places_px[known], shares[known], logits, presence_logit)
+            if len(logits) == len(places_px) or self._is_settled(evidence):
+                return evidence
+            logits = np.append(logits, self(image, places_px[len(logits) : len(logits) + BATCH], zoom))
+
+    def _is_settled(self, evidence: Evidence) -> bool:
+        return bool(self.card.weighing) and self.weighing(evidence).max(initial=0.0) >= SETTLED_FROM
 
 
 def second_look_file(model: Path, card: ModelCard) -> Path | None:
