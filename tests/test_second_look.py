@@ -177,6 +177,11 @@ def test_merged_second_looks_say_their_mean(
     assert card.spec.windows_px == windows_px
     assert card.weighing == {}
     assert len(card.data["mean_of"]) == 2
+    half = tmp_path / "half.onnx"
+    done = RUNNER.invoke(app, ["second-look", "merge", str(half), str(second), str(other), "--half"])
+    assert done.exit_code == 0, done.output
+    assert half.stat().st_size < 0.6 * merged.stat().st_size
+    np.testing.assert_allclose(SecondLook(half, backend=backend, threads=1)(image, places), both, atol=0.05)
 
 
 def test_second_looks_of_other_windows_or_sides_are_not_merged(second: Path, tmp_path: Path) -> None:

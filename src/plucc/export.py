@@ -162,11 +162,11 @@ def export_second_look(checkpoint: Path, out: Path, spec: SecondLookSpec | None 
     return difference
 
 
-def merge_second_looks(parts: Sequence[Path], out: Path) -> None:
+def merge_second_looks(parts: Sequence[Path], out: Path, *, halved: bool = False) -> None:
     """Write one second look that says the mean of what several say; kept only if it does.
 
     One of them looks through all the windows that any of them does. Its weighing is to be fitted anew. Networks that
-    were trained apart err apart.
+    were trained apart err apart. A `halved` file stores weights in 16 bits.
     """
     _check_name(out)
     cards = [read_second_card(part) for part in parts]
@@ -178,13 +178,15 @@ def merge_second_looks(parts: Sequence[Path], out: Path) -> None:
         )
     seen = [[spec.windows_px.index(window) for window in card.spec.windows_px] for card in cards]
     merged = _mean([onnx.load(part) for part in parts], seen)
+    if halved:
+        halve_weights(merged)
     card = SecondLookCard(spec=spec, data={"mean_of": [card.data for card in cards]}, version=version("plucc"))
     patches = _check_patches(spec)
     with whole_file(out) as temporary:
         _save(merged, card, temporary)
         apart = [OnnxGraph(part)({"patches": patches[:, rows]})[0] for part, rows in zip(parts, seen, strict=True)]
         difference = float(np.abs(OnnxGraph(temporary)({"patches": patches})[0] - np.mean(apart, axis=0)).max())
-        _checked(Agreement(difference, 0.0, 0.0), TOLERANCES["fp32"])
+        _checked(Agreement(difference, 0.0, 0.0), TOLERANCES["fp16" if halved else "fp32"])
 
 
 def _mean(parts: Sequence[onnx.ModelProto], seen: Sequence[Sequence[int]]) -> onnx.ModelProto:

@@ -94,13 +94,14 @@ def export(
 def merge(
     model: Annotated[Path, typer.Argument(help="The model file to write, ending in .onnx.")],
     parts: Annotated[list[Path], typer.Argument(help="Exported second looks of one side; one has the windows of all.")],
+    half: Annotated[bool, typer.Option("--half", help="Store weights in 16 bits, for half the size.")] = False,
 ) -> None:
     """Write one second look that says the mean of what several say; its weighing is to be fitted anew."""
     for module in TRAINING:
         require(module, "train")
     from plucc.export import merge_second_looks
 
-    merge_second_looks(parts, model)
+    merge_second_looks(parts, model, halved=half)
     out.print(f"{model}: {model.stat().st_size / 1e6:.1f} MB, the mean of {len(parts)} second looks", markup=False)
 
 
