@@ -13,7 +13,7 @@ from plucc.cli.main import app
 from plucc.config import SecondLookSpec
 from plucc.data.manifest import read_dataset
 from plucc.data.schema import Puck, Record
-from plucc.network.second_look import load_second_look
+from plucc.network.second_look import SecondLookNet, load_second_look
 from plucc.training.second_look import (
     SecondLookFit,
     SecondLookPlan,
@@ -179,6 +179,18 @@ def test_training_lowers_the_loss_and_is_exported_with_its_facts(drawn: Path, tm
     net, data = load_second_look(tmp_path / "run.pt")
     assert net.spec == SPEC
     assert (data["datasets"], data["held_out"], data["steps"]) == (["drawn"], ["m3"], 4)
+
+
+def test_frozen_stages_stay_as_they_start(drawn: Path, tmp_path: Path) -> None:
+    training = replace(plan_of(drawn).training, frozen_stages=2)
+    fit = train_second_look(plan_of(drawn, training=training), tmp_path / "run.pt", Finder)
+    torch.manual_seed(training.seed)
+    started, ended = SecondLookNet(SPEC).state_dict(), fit.net.state_dict()
+    moved = {key for key in started if not torch.equal(started[key], ended[key])}
+    frozen = ("body.conv_stem.", "body.bn1.", "body.blocks.0.", "body.blocks.1.")
+    assert not any(key.startswith(frozen) for key in moved)  # nor the statistics of their norms
+    assert {"body.blocks.2.0.conv_pw.weight", "body.blocks.2.0.bn1.running_mean", "head.0.weight"} <= moved
+    assert load_second_look(tmp_path / "run.pt")[1]["frozen_stages"] == 2
 
 
 def test_a_killed_run_ends_as_one_that_was_not(drawn: Path, tmp_path: Path) -> None:

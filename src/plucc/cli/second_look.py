@@ -43,6 +43,9 @@ def train(
     batch: Annotated[int, typer.Option(min=1, help="Frames of a batch, with up to seven places each.")] = 12,
     learning_rate: Annotated[float, typer.Option(min=0)] = 1e-3,
     seed: Annotated[int, typer.Option(min=0)] = 0,
+    freeze: Annotated[
+        int, typer.Option(min=0, help="Stages of the backbone, and its stem, that stay as they start: far faster.")
+    ] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Processes that prepare batches.")] = 1,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads of the network; all by default.")] = None,
 ) -> None:
@@ -60,7 +63,15 @@ def train(
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     if threads is not None:
         torch.set_num_threads(threads)
-    training = SecondLookTraining(minutes, steps, batch=batch, learning_rate=learning_rate, seed=seed, workers=workers)
+    training = SecondLookTraining(
+        minutes,
+        steps,
+        batch=batch,
+        learning_rate=learning_rate,
+        seed=seed,
+        workers=workers,
+        frozen_stages=freeze,
+    )
     sources = tuple(parse_source(text, "peaks") for text in data)
     held_out = frozenset(hold_out or ())
     plan = SecondLookPlan(sources, _spec(backbone, windows, side), training, held_out, start_from, pretrained)

@@ -28,6 +28,7 @@ class SecondLookNet(nn.Module):
     def __init__(self, spec: SecondLookSpec, *, pretrained: bool = False) -> None:
         super().__init__()
         self.spec = spec
+        self._frozen: tuple[nn.Module, ...] = ()
         self.body = create_classifier(spec.backbone, pretrained=pretrained)
         info: Any = self.body.feature_info
         for name in _AFTER_FEATURES:
@@ -48,6 +49,19 @@ class SecondLookNet(nn.Module):
         pooled = torch.cat([_middle(features).mean((2, 3)), features.mean((2, 3))], dim=1)
         logits: Tensor = self.head(pooled.view(-1, len(self.spec.windows_px) * pooled.shape[1]))[:, 0]
         return logits
+
+    def freeze(self, stages: int) -> None:
+        """Keep the backbone's stem and its first stages as they are, in training too; 0 keeps nothing."""
+        body: Any = self.body
+        self._frozen = (body.conv_stem, body.bn1, *body.blocks[:stages]) if stages else ()
+        for part in self._frozen:
+            part.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> "SecondLookNet":
+        super().train(mode)
+        for part in self._frozen:
+            part.eval()
+        return self
 
     def start_from(self, path: Path) -> None:
         """Take the backbone's weights from a file of them, or all that a trained second look knows."""

@@ -53,6 +53,7 @@ class SecondLookTraining:
     average_decay: float = 0.998
     seed: int = 0
     workers: int = 1
+    frozen_stages: int = 0  # of the backbone, and its stem with them: they stay as they start
 
     def rate(self, step: int, progress: float) -> float:
         """Return the learning rate at a step, a share `progress` into the run."""
@@ -116,6 +117,7 @@ class SecondLookFit:
         self.net = SecondLookNet(plan.spec, pretrained=plan.pretrained)
         if plan.start_from is not None:
             self.net.start_from(plan.start_from)
+        self.net.freeze(plan.training.frozen_stages)
         self.net.to(memory_format=torch.channels_last)
         self.average = WeightAverage(self.net, plan.training.average_decay)
         groups = [{"params": list(self.net.body.parameters())}, {"params": list(self.net.head.parameters())}]
