@@ -11,7 +11,7 @@ import numpy as np
 from plucc.heatmap import PIXEL_CENTRE
 from plucc.types import FloatArray, ImageArray, ShapeError, Size
 
-COARSE_FROM = 3  # times a patch's side: averaging whole squares of such a window first takes a third of the time
+COARSE_FROM = 3  # times a patch's side: averaging whole squares of such windows first saves most of the time
 
 
 def patches_around(
