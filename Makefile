@@ -22,6 +22,7 @@ test: check $(CORE)/.core
 	rm -rf out/core && $(CORE)/bin/plucc demo out/core
 
 test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest --numprocesses auto -m 'hypothesis and not slow' --hypothesis-profile exploring
 	$(BIN)/python -m pytest -m slow
 
 check: $(VENV)/.dev

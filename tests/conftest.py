@@ -6,8 +6,9 @@ import pytest
 from hypothesis import settings
 
 # machines that run tests are shared, so the time of a single example says nothing about the code
-settings.register_profile("shared-machine", deadline=None)
-settings.load_profile("shared-machine")
+settings.register_profile("repeatable", deadline=None, derandomize=True)  # the same code, the same verdict
+settings.register_profile("exploring", deadline=None, max_examples=1000)  # looks for what nobody has seen fail yet
+settings.load_profile("repeatable")
 
 
 @pytest.fixture

@@ -32,10 +32,11 @@ def centre_of_mass(patch: ImageArray) -> FloatArray:
     side_px=st.sampled_from([16, 24, 32, 33, 96]),
 )
 def test_a_dot_at_the_place_is_at_the_centre_of_the_patch(x: float, y: float, window_px: float, side_px: int) -> None:
+    """Within a twentieth of a pixel, the frame's or the patch's, whichever is larger: OpenCV samples in 32nds."""
     image = with_dot(x, y, sigma_px=window_px / 12)
     patch = patches_around(image, np.array([[x, y]]), [window_px], side_px, scale=1.0)[0, 0]
-    off_frame_px = (centre_of_mass(patch) - side_px / 2) * window_px / side_px
-    assert np.abs(off_frame_px).max() < 0.06
+    off_patch_px = centre_of_mass(patch) - side_px / 2
+    assert np.abs(off_patch_px).max() < 0.05 * max(1.0, side_px / window_px)
 
 
 @given(scale=st.floats(0.5, 2.5))
