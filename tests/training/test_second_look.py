@@ -18,6 +18,7 @@ from plucc.training.second_look import (
     SecondLookFit,
     SecondLookPlan,
     SecondLookTraining,
+    choice_loss,
     fit_second_look,
     train_second_look,
 )
@@ -26,13 +27,14 @@ from plucc.training.second_look_samples import (
     Lesson,
     PeakLine,
     carried,
+    collate,
     lesson,
     mine_peaks,
     sample_places,
     withhold,
 )
 from plucc.training.shares import SharedSource, parse_source
-from plucc.types import ConfigError, DataError, ImageArray, ModelError, Point, Size
+from plucc.types import ConfigError, DataError, FloatArray, ImageArray, ModelError, Point, Size
 
 SPEC = SecondLookSpec(backbone="mobilenetv3_small_050", windows_px=(60.0, 180.0), side_px=64, hidden=16)
 
@@ -143,6 +145,27 @@ def test_what_cannot_be_lifted_from_the_ice_stays() -> None:
     assert carried(image, nowhere, np.random.default_rng(0)) == (image, nowhere)
 
 
+def test_a_puck_is_up_against_what_else_its_own_frame_shows() -> None:
+    """Two frames with a puck, one seen twice, and one without; none of the places has the odds of a logit of 0."""
+    logits = torch.log(torch.tensor([3.0, 1.0, 2.0, 4.0, 1.5, 0.5]))
+    labels = torch.tensor([1.0, 0.0, 1.0, 1.0, 0.0, 0.0])
+    frames = torch.tensor([0, 0, 0, 1, 1, 2])
+    right = torch.tensor([3 / (3 + 1 + 1), 2 / (2 + 1 + 1), 4 / (4 + 1.5 + 1), 1 / (0.5 + 1)])
+    torch.testing.assert_close(choice_loss(logits, labels, frames), -torch.log(right).mean())
+    only_pucks = choice_loss(logits[:1], labels[:1], frames[:1])
+    torch.testing.assert_close(only_pucks, -torch.log(torch.tensor(3 / 4)))
+
+
+def test_a_batch_says_of_which_frame_each_place_is() -> None:
+    def places(*labels: float) -> tuple[ImageArray, FloatArray]:
+        return np.zeros((len(labels), 2, 4, 4, 3), np.uint8), np.array(labels, np.float32)
+
+    patches, labels, frames = collate([places(0, 0, 1), places(0), places(1, 1)])
+    assert patches.shape == (6, 2, 4, 4, 3)
+    assert labels.tolist() == [0, 0, 1, 0, 1, 1]
+    assert frames.tolist() == [0, 0, 0, 1, 2, 2]
+
+
 def test_mining_goes_on_where_it_was_killed(drawn: Path, tmp_path: Path) -> None:
     dataset = read_dataset(drawn)
     whole = mine_peaks(dataset, dataset.records, tmp_path / "whole.jsonl", Finder)
@@ -173,8 +196,8 @@ def test_training_lowers_the_loss_and_is_exported_with_its_facts(drawn: Path, tm
     longer = SecondLookFit(
         plan_of(drawn, training=replace(fit.plan.training, steps=60, learning_rate=4e-3)), fit.sources
     )
-    patches, labels = next(longer.batches())
-    losses = [longer.advance(patches, labels) for _ in range(8)]
+    batch = next(longer.batches())
+    losses = [longer.advance(batch) for _ in range(8)]
     assert min(losses[4:]) < 0.8 * losses[0]
     net, data = load_second_look(tmp_path / "run.pt")
     assert net.spec == SPEC

@@ -24,7 +24,15 @@ from plucc.network.second_look import SecondLookNet, read_weights
 from plucc.training.averaging import WeightAverage
 from plucc.training.dataset import use_one_thread
 from plucc.training.mixture import Mixture, MixtureBatches, ResumableLoader, run_weights
-from plucc.training.second_look_samples import LessonSource, PeakFinder, PlaceSamples, collate, mine_peaks, open_lessons
+from plucc.training.second_look_samples import (
+    Batch,
+    LessonSource,
+    PeakFinder,
+    PlaceSamples,
+    collate,
+    mine_peaks,
+    open_lessons,
+)
 from plucc.training.shares import SharedSource
 from plucc.training.sources import is_mislabelled
 from plucc.types import DataError, ModelError, Progress, silent
@@ -133,7 +141,7 @@ class SecondLookFit:
             return self.step / training.steps
         return self.elapsed_s / (60 * training.minutes)
 
-    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+    def batches(self) -> Iterator[Batch]:
         """Yield the batches from the current step on, without end."""
         training = self.plan.training
         weights = tuple(run_weights([record.run for record in source.records]) for source in self.sources)
@@ -152,14 +160,15 @@ class SecondLookFit:
         while True:
             yield from loader
 
-    def advance(self, patches: Tensor, labels: Tensor) -> float:
+    def advance(self, batch: Batch) -> float:
         """Take one step; return its loss."""
+        patches, labels, frames = batch
         rate = self.plan.training.rate(self.step, self.progress)
         for group, share in zip(self.optimizer.param_groups, (0.5, 1.0), strict=True):
             group["lr"] = rate * share
         self.net.train()
-        target = labels * (1 - SMOOTHING) + SMOOTHING / 2
-        loss = F.binary_cross_entropy_with_logits(self.net(patches), target)
+        logits = self.net(patches)
+        loss = place_loss(logits, labels) + choice_loss(logits, labels, frames)
         if not isfinite(float(loss.detach())):
             raise ModelError(f"the loss of step {self.step} is not a number: train with a lower learning rate")
         self.optimizer.zero_grad(set_to_none=True)
@@ -198,6 +207,24 @@ class SecondLookFit:
         torch.set_rng_state(state["chance"])
 
 
+def place_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return how wrong the logits (n,) are of each place by itself."""
+    return F.binary_cross_entropy_with_logits(logits, labels * (1 - SMOOTHING) + SMOOTHING / 2)
+
+
+def choice_loss(logits: Tensor, labels: Tensor, frames: Tensor) -> Tensor:
+    """Return how unlikely the right choice is: of a frame's places, or of none of them, whose logit is 0.
+
+    Every view of a puck is up against all that is no puck in its frame (n,), but not against the puck's other views.
+    """
+    of_frame = frames == torch.arange(int(frames.max()) + 1)[:, None]
+    is_puck = labels > 0.5
+    rivals = torch.where(of_frame & ~is_puck, logits, -torch.inf)
+    rivals = torch.logsumexp(F.pad(rivals, (1, 0)), dim=1)  # with none of them
+    empty = ~(of_frame & is_puck).any(dim=1)
+    return torch.cat([F.softplus(rivals[frames[is_puck]] - logits[is_puck]), rivals[empty]]).mean()
+
+
 def fit_second_look(fit: SecondLookFit, checkpoint: Path, *, progress: Progress = silent) -> None:
     """Train to the end, from the checkpoint where there is one; it is written again every minute."""
     if checkpoint.is_file():
@@ -209,8 +236,8 @@ def fit_second_look(fit: SecondLookFit, checkpoint: Path, *, progress: Progress 
     remaining = None if steps is None else max(0, steps - fit.step)
     if fit.progress >= 1:
         return
-    for patches, labels in progress(fit.batches(), total=remaining, label="training"):
-        losses.append(fit.advance(patches, labels))
+    for batch in progress(fit.batches(), total=remaining, label="training"):
+        losses.append(fit.advance(batch))
         fit.elapsed_s = time.monotonic() - begun_s
         if fit.step % LOG_STEPS == 0:
             log.info("step %d, %.0f %%: loss %.4f", fit.step, 100 * fit.progress, float(np.mean(losses)))

@@ -33,7 +33,7 @@ SHIFTS_PX = (2.0, 1.5)  # at 720 lines, sigma for negatives and positives: the f
 CARRIED = 0.35  # of the frames: variety of what lies around the puck
 WITHHELD = 0.1  # of the places, one window: none is to be leant on alone
 GREY = 124  # as ImageNet is on average, so that a withheld window says nothing
-ZOOM = (0.5, 2.0)
+ZOOM = (0.5, 3.0)
 PIXELS = AugmentSpec(
     colour=0.8,
     hue=0.15,
@@ -49,6 +49,7 @@ PIXELS = AugmentSpec(
 
 Peak: TypeAlias = tuple[float, float, Annotated[float, Field(ge=0, le=1)]]
 Places: TypeAlias = tuple[ImageArray, FloatArray]  # patches (n, windows, side, side, 3) and labels (n,)
+Batch: TypeAlias = tuple[Tensor, Tensor, Tensor]  # the same of several frames, and which of them each place is of (n,)
 
 
 class PeakLine(Section, extra="ignore"):
@@ -199,10 +200,11 @@ def withhold(patches: ImageArray, rng: np.random.Generator) -> None:
         patches[gone, rng.integers(windows, size=len(gone))] = GREY
 
 
-def collate(samples: Sequence[Places]) -> tuple[Tensor, Tensor]:
+def collate(samples: Sequence[Places]) -> Batch:
     """Return the places of several frames as one batch."""
     patches, labels = (np.concatenate(parts) for parts in zip(*samples, strict=True))
-    return torch.from_numpy(patches), torch.from_numpy(labels)
+    frames = np.repeat(np.arange(len(samples)), [len(labels) for _, labels in samples])
+    return torch.from_numpy(patches), torch.from_numpy(labels), torch.from_numpy(frames)
 
 
 def _seen(
