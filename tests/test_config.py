@@ -162,5 +162,12 @@ def test_swift_reads_frames_with_a_known_backbone_and_needs_no_download() -> Non
     assert isinstance(network.context, PyramidEncoderSpec)
 
 
-def test_swift_l_replaces_the_backbone_of_its_base() -> None:
-    assert isinstance(load_preset("swift-l").network.frame, PyramidEncoderSpec)
+def test_swift_l_is_swift_with_a_detail_encoder() -> None:
+    small, large = load_preset("swift").network, load_preset("swift-l").network
+    assert large.detail is not None
+    assert large.model_copy(update={"detail": None}) == small
+
+
+def test_detail_of_a_frame_that_is_not_read_is_refused() -> None:
+    with pytest.raises(ConfigError, match="detail is of the frame, which is null"):
+        load_preset("swift-l", ["network.frame=null", "network.fold_finer=false"])

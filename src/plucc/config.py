@@ -93,6 +93,7 @@ class NetworkSpec(Section):
 
     frame: EncoderSpec | None
     context: EncoderSpec | None = None
+    detail: PyramidEncoderSpec | None = None  # of the frame again: its last feature joins the last decoder stage
     fused_strides: tuple[PositiveInt, ...] = (8, 16, 32)  # of the frame; where context features join
     decoder_widths: tuple[PositiveInt, ...] = Field(min_length=1)  # deepest first
     decoder_block: Literal["conv", "reduced", "separable"] = "conv"
@@ -108,6 +109,8 @@ class NetworkSpec(Section):
     def _has_an_input(self) -> "NetworkSpec":
         if self.frame is None and self.context is None:
             raise ValueError("frame and context are both null: give at least one encoder")
+        if self.frame is None and self.detail is not None:
+            raise ValueError("detail is of the frame, which is null: leave detail out too")
         return self
 
 

@@ -11,6 +11,7 @@ from plucc.config import NetworkSpec
 STAGES = [{"width": 8, "depth": 1}, {"width": 12, "depth": 1}, {"width": 16, "depth": 1}, {"width": 24, "depth": 1}]
 FRAME = {"kind": "pyramid", "stem": {"width": 8}, "stages": STAGES}
 CONTEXT = {"kind": "pyramid", "stem": {"width": 8}, "stages": STAGES[1:]}
+DETAIL = {"kind": "pyramid", "stem": {"kind": "space-to-depth", "width": 8, "stride": 2}, "stages": STAGES[:1]}
 PLAIN: dict[str, Any] = {"frame": FRAME, "context": CONTEXT, "decoder_widths": (16, 12, 8, 8, 8)}
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -18,6 +19,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "presence": PLAIN | {"presence": True},
     "shuffled": PLAIN | {"decoder_widths": (16, 12, 8, 8), "logit_stride": 2, "logit_upsampling": "shuffle"},
     "folded finer feature": PLAIN | {"decoder_widths": (16, 12, 8, 8), "fold_finer": True, "decoder_block": "reduced"},
+    "detailed": PLAIN | {"detail": DETAIL, "decoder_widths": (16, 12, 8, 8), "fold_finer": True},
+    "detailed frame only": PLAIN | {"context": None, "detail": DETAIL, "decoder_widths": (16, 12, 8, 8)},
     "reduced": PLAIN | {"decoder_block": "reduced", "logit_stride": 2},
     "separable": PLAIN | {"decoder_block": "separable"},
     "squeeze": PLAIN | {"gate": "squeeze-excitation"},

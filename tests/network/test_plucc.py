@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from plucc.config import NetworkSpec, load_preset, preset_names
+from plucc.config import NetworkSpec, PyramidEncoderSpec, StageSpec, StemSpec, load_preset, preset_names
 from plucc.network.baselines import ContextOnly, FrameOnly
 from plucc.network.plucc import Plucc, PuckNetwork, build_plucc
 from plucc.types import ConfigError, ShapeError
@@ -224,6 +224,10 @@ def test_missing_context_is_refused(plain_spec: NetworkSpec) -> None:
         ({"fused_strides": (2, 8)}, r"fused_strides has 2, but context features lie at \[4, 8, 16, 32\]"),
         ({"decoder_widths": (8, 8), "fused_strides": (8, 16)}, r"frame features at \[16, 32\]"),
         ({"fold_finer": True}, "fold_finer needs a frame feature finer than those decoded"),
+        (
+            {"detail": PyramidEncoderSpec(stem=StemSpec(width=8), stages=(StageSpec(width=8, depth=1),))},
+            "detail ends at stride 4, the decoder at 2: make them equal",
+        ),
         ({"logit_stride": 3}, "logit_stride 3 does not divide the decoder's last stride 2"),
     ],
 )

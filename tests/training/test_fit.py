@@ -170,6 +170,14 @@ def test_weights_of_a_similar_network_are_taken_where_they_fit(drawn: Path, tiny
     assert network.state_dict()["head.logits.project.weight"].shape != given["head.logits.project.weight"].shape
 
 
+def test_a_grown_network_starts_with_what_the_smaller_one_says(drawn: Path, tiny: Tiny, tmp_path: Path) -> None:
+    first = train(tiny(drawn, train={"steps": 2}), tmp_path / "first", say=lambda _: None).final
+    detail = {"kind": "pyramid", "stem": {"width": 8}, "stages": [{"width": 8, "depth": 1, "stride": 1}]}
+    grown = fit.initial_network(tiny(drawn, network={"detail": detail}, train={"initial_weights": first})).eval()
+    frame, context = torch.randn(1, 3, 96, 128), torch.randn(1, 3, 48, 64)
+    torch.testing.assert_close(grown(frame, context), load_checkpoint(first).network(frame, context))
+
+
 def test_a_run_starts_from_the_mean_of_several_checkpoints(drawn: Path, tiny: Tiny, tmp_path: Path) -> None:
     parts = tuple(
         train(tiny(drawn, train={"steps": 1, "seed": seed}), tmp_path / str(seed), say=lambda _: None).final

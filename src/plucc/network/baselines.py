@@ -10,15 +10,17 @@ from plucc.network.images import check_context, check_frame
 class FrameOnly(nn.Module):
     """FCN: pyramid, decoder and logits of the frame alone; a context image is accepted and not looked at."""
 
-    def __init__(self, encoder: nn.Module, decoder: GatedDecoder, head: Head) -> None:
+    def __init__(self, encoder: nn.Module, detail_encoder: nn.Module | None, decoder: GatedDecoder, head: Head) -> None:
         super().__init__()
         self.frame_encoder = encoder
+        self.detail_encoder = detail_encoder
         self.decoder = decoder
         self.head = head
 
     def forward(self, frame: Tensor, context: Tensor | None = None) -> Output:  # noqa: ARG002
         check_frame(frame)
-        output: Output = self.head(self.decoder(self.frame_encoder(frame)), frame)
+        details = () if self.detail_encoder is None else self.detail_encoder(frame)
+        output: Output = self.head(self.decoder(self.frame_encoder(frame), details=details), frame)
         return output
 
 

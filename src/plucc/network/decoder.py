@@ -38,22 +38,34 @@ class GatedDecoder(nn.Module):
 
     Features of `context` join where their stride, in pixels of the frame, is among the fused ones. With `fold_finer`
     the last stage also reads the frame feature of twice its resolution, four neighbours as channels side by side: its
-    detail for the price of a 1×1 convolution. `stride` and `channels` describe the last fused feature,
-    `deepest_channels` the first.
+    detail for the price of a 1×1 convolution. The last feature of `detail`, an encoder of the frame for small things
+    alone, joins there too. `stride` and `channels` describe the last fused feature, `deepest_channels` the first.
     """
 
-    def __init__(self, spec: NetworkSpec, encoder: FeatureEncoder, context: FeatureEncoder | None = None) -> None:
+    def __init__(
+        self,
+        spec: NetworkSpec,
+        encoder: FeatureEncoder,
+        context: FeatureEncoder | None = None,
+        detail: FeatureEncoder | None = None,
+    ) -> None:
         super().__init__()
         widths, count = spec.decoder_widths, len(spec.decoder_widths)
         if count > len(encoder.strides):
             raise ConfigError(f"decoder_widths has {count} entries for {len(encoder.strides)} features: leave some out")
         if spec.fold_finer and count == len(encoder.strides):
             raise ConfigError("fold_finer needs a frame feature finer than those decoded: shorten decoder_widths")
+        if detail is not None and detail.strides[-1] != encoder.strides[-count]:
+            raise ConfigError(
+                f"detail ends at stride {detail.strides[-1]}, the decoder at {encoder.strides[-count]}: make them equal"
+            )
         self.fold = SpaceToDepth(FOLD) if spec.fold_finer else None
         self.cue_indices = (None,) * count if context is None else _cue_indices(spec, encoder, context)
         skips = list(encoder.channels[-count:])
         if spec.fold_finer:
             skips[0] += encoder.channels[-count - 1] * FOLD**2
+        if detail is not None:
+            skips[0] += detail.channels[-1]
         stages, deeper = [], 0
         for width, skip, cue in zip(widths, reversed(skips), self.cue_indices, strict=True):
             channels = deeper + skip + (context.channels[cue] if context is not None and cue is not None else 0)
@@ -65,11 +77,14 @@ class GatedDecoder(nn.Module):
         self.channels, self.deepest_channels = widths[-1], widths[0]
         initialise(self)
 
-    def forward(self, features: Sequence[Tensor], cues: Sequence[Tensor] = ()) -> list[Tensor]:
+    def forward(
+        self, features: Sequence[Tensor], cues: Sequence[Tensor] = (), details: Sequence[Tensor] = ()
+    ) -> list[Tensor]:
         """Return the fused features, deepest first."""
         skips = list(features[-len(self.stages) :])
-        if self.fold is not None:
-            skips[0] = torch.cat([skips[0], self.fold(features[-len(self.stages) - 1])], dim=1)
+        finer = [] if self.fold is None else [self.fold(features[-len(self.stages) - 1])]
+        if finer or details:
+            skips[0] = torch.cat([skips[0], *finer, *details[-1:]], dim=1)
         fused: list[Tensor] = []
         for stage, skip, index in zip(self.stages, reversed(skips), self.cue_indices, strict=True):
             fused.append(stage(fused[-1] if fused else None, skip, None if index is None else cues[index]))

@@ -37,6 +37,7 @@ BEST_FILE = "best.ckpt"
 FINAL_FILE = "final.ckpt"
 SCORES_FILE = "scores.jsonl"
 REPORT_EVERY_S = 60.0
+CONVOLUTION_AXES = 4  # channels out, channels in, height, width
 ADVICE = (
     ".*does not have many workers.*",
     ".*smaller than the logging interval.*",
@@ -104,7 +105,8 @@ def _fitted(spec: Spec, run: Path, resume: bool, say: Say) -> PuckModule:
 def initial_network(spec: Spec) -> PuckNetwork | PuckDetector:
     """Build the network or detector, with the weights of `train.initial_weights` where they fit by name and shape.
 
-    Of several checkpoints each layer starts at the mean of those that have it in its shape.
+    Of several checkpoints each layer starts at the mean of those that have it. A layer that reads further channels
+    behind those of the checkpoint's starts deaf to them, so that a grown network starts with what the smaller one says.
     """
     given = spec.train.initial_weights
     start = () if given is None else (given,) if isinstance(given, Path) else given
@@ -119,7 +121,7 @@ def initial_network(spec: Spec) -> PuckNetwork | PuckDetector:
         if not any(_fits(state, key, value) for key, value in own.items()):
             raise InputError(f"{path} has no layer in common with this network: give a checkpoint of a similar spec")
     for key, value in own.items():
-        fitting = [state[key] for state in states if _fits(state, key, value)]
+        fitting = [_grown(state[key], value) for state in states if _fits(state, key, value)]
         if fitting:
             own[key] = mean_weights(fitting)
     network.load_state_dict(own)
@@ -327,7 +329,23 @@ def _weights(checkpoint: Path, spec: Spec) -> dict[str, Tensor]:
 
 
 def _fits(state: dict[str, Tensor], key: str, own: Tensor) -> bool:
-    return key in state and state[key].shape == own.shape
+    """Tell whether a checkpoint has a layer, in its own shape or reading fewer channels."""
+    if key not in state:
+        return False
+    given = state[key].shape
+    return given == own.shape or (
+        own.ndim == CONVOLUTION_AXES
+        and given[1] < own.shape[1]
+        and (given[0], *given[2:]) == (own.shape[0], *own.shape[2:])
+    )
+
+
+def _grown(given: Tensor, own: Tensor) -> Tensor:
+    if given.shape == own.shape:
+        return given
+    grown = torch.zeros_like(own)
+    grown[:, : given.shape[1]] = given
+    return grown
 
 
 def _meta(module: PuckModule) -> dict[str, float]:
