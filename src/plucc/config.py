@@ -93,7 +93,7 @@ class NetworkSpec(Section):
 
     frame: EncoderSpec | None
     context: EncoderSpec | None = None
-    detail: PyramidEncoderSpec | None = None  # of the frame again: its last feature joins the last decoder stage
+    detail: PyramidEncoderSpec | None = None  # of the frame again: joins decoded features of its strides
     fused_strides: tuple[PositiveInt, ...] = (8, 16, 32)  # of the frame; where context features join
     decoder_widths: tuple[PositiveInt, ...] = Field(min_length=1)  # deepest first
     decoder_block: Literal["conv", "reduced", "separable"] = "conv"

@@ -11,7 +11,7 @@ from plucc.config import NetworkSpec
 STAGES = [{"width": 8, "depth": 1}, {"width": 12, "depth": 1}, {"width": 16, "depth": 1}, {"width": 24, "depth": 1}]
 FRAME = {"kind": "pyramid", "stem": {"width": 8}, "stages": STAGES}
 CONTEXT = {"kind": "pyramid", "stem": {"width": 8}, "stages": STAGES[1:]}
-DETAIL = {"kind": "pyramid", "stem": {"kind": "space-to-depth", "width": 8, "stride": 2}, "stages": STAGES[:1]}
+DETAIL = {"kind": "pyramid", "stem": {"kind": "space-to-depth", "width": 8, "stride": 2}, "stages": STAGES[:2]}
 PLAIN: dict[str, Any] = {"frame": FRAME, "context": CONTEXT, "decoder_widths": (16, 12, 8, 8, 8)}
 
 KINDS: dict[str, dict[str, Any]] = {

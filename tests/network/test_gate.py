@@ -4,9 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from plucc.config import NetworkSpec
+from plucc.config import NetworkSpec, PyramidEncoderSpec, StageSpec, StemSpec
 from plucc.network.gate import ChannelAttention, GateBlock, SqueezeExcitation, build_gate, fold_gates
 from plucc.network.plucc import build_plucc
+
+DETAIL = PyramidEncoderSpec(stem=StemSpec(width=8), stages=(StageSpec(width=8, depth=1), StageSpec(width=8, depth=1)))
 
 
 def test_starts_at_one_half_for_each_channel() -> None:
@@ -23,9 +25,10 @@ def test_weighs_channels_by_the_sigmoid_of_gamma() -> None:
     torch.testing.assert_close(weighed, torch.tensor([0.5, 0.75]))
 
 
+@pytest.mark.parametrize("detail", [None, DETAIL], ids=["plain", "detailed"])
 @pytest.mark.parametrize("block", ["conv", "reduced", "separable"])
-def test_folding_is_exact(plain_spec: NetworkSpec, block: str) -> None:
-    network = build_plucc(plain_spec.model_copy(update={"decoder_block": block})).double().eval()
+def test_folding_is_exact(plain_spec: NetworkSpec, block: str, detail: PyramidEncoderSpec | None) -> None:
+    network = build_plucc(plain_spec.model_copy(update={"decoder_block": block, "detail": detail})).double().eval()
     for module in network.modules():
         if isinstance(module, GateBlock):
             nn.init.normal_(module.gamma, std=2.0)

@@ -225,8 +225,8 @@ def test_missing_context_is_refused(plain_spec: NetworkSpec) -> None:
         ({"decoder_widths": (8, 8), "fused_strides": (8, 16)}, r"frame features at \[16, 32\]"),
         ({"fold_finer": True}, "fold_finer needs a frame feature finer than those decoded"),
         (
-            {"detail": PyramidEncoderSpec(stem=StemSpec(width=8), stages=(StageSpec(width=8, depth=1),))},
-            "detail ends at stride 4, the decoder at 2: make them equal",
+            {"detail": PyramidEncoderSpec(stem=StemSpec(width=8), stages=(StageSpec(width=8, depth=1, stride=3),))},
+            r"detail ends at stride 6, the decoder has \[2, 4, 8, 16, 32\]: end at one",
         ),
         ({"logit_stride": 3}, "logit_stride 3 does not divide the decoder's last stride 2"),
     ],

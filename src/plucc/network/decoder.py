@@ -18,18 +18,22 @@ _BLOCKS = {"conv": ConvBlock, "reduced": ReducedBlock, "separable": SeparableBlo
 
 
 class FusionStage(nn.Module):
-    """F̃ = ConvBlock(GateBlock(Up(F̃_prev) ⊕ f ⊕ c)); without a context feature the gate is the identity."""
+    """F̃ = ConvBlock(GateBlock(Up(F̃_prev) ⊕ f ⊕ c)); without a context feature the gate is the identity.
+
+    A feature of a detail encoder, which the paper does not have, joins behind the gate.
+    """
 
     def __init__(self, gate: nn.Module, conv: nn.Module) -> None:
         super().__init__()
         self.gate = gate
         self.conv = conv
 
-    def forward(self, deeper: Tensor | None, skip: Tensor, cue: Tensor | None) -> Tensor:
+    def forward(self, deeper: Tensor | None, skip: Tensor, cue: Tensor | None, detail: Tensor | None) -> Tensor:
         streams = [skip] if deeper is None else [upsample_to(deeper, skip), skip]
         if cue is not None:
             streams.append(match_size(cue, skip))
-        fused: Tensor = self.conv(self.gate(torch.cat(streams, dim=1)))
+        gated = self.gate(torch.cat(streams, dim=1))
+        fused: Tensor = self.conv(gated if detail is None else torch.cat([gated, detail], dim=1))
         return fused
 
 
@@ -38,8 +42,9 @@ class GatedDecoder(nn.Module):
 
     Features of `context` join where their stride, in pixels of the frame, is among the fused ones. With `fold_finer`
     the last stage also reads the frame feature of twice its resolution, four neighbours as channels side by side: its
-    detail for the price of a 1×1 convolution. The last feature of `detail`, an encoder of the frame for small things
-    alone, joins there too. `stride` and `channels` describe the last fused feature, `deepest_channels` the first.
+    detail for the price of a 1×1 convolution. Features of `detail`, an encoder of the frame for small things alone,
+    join where a decoded feature has their stride. `stride` and `channels` describe the last fused feature,
+    `deepest_channels` the first.
     """
 
     def __init__(
@@ -55,22 +60,18 @@ class GatedDecoder(nn.Module):
             raise ConfigError(f"decoder_widths has {count} entries for {len(encoder.strides)} features: leave some out")
         if spec.fold_finer and count == len(encoder.strides):
             raise ConfigError("fold_finer needs a frame feature finer than those decoded: shorten decoder_widths")
-        if detail is not None and detail.strides[-1] != encoder.strides[-count]:
-            raise ConfigError(
-                f"detail ends at stride {detail.strides[-1]}, the decoder at {encoder.strides[-count]}: make them equal"
-            )
         self.fold = SpaceToDepth(FOLD) if spec.fold_finer else None
         self.cue_indices = (None,) * count if context is None else _cue_indices(spec, encoder, context)
+        self.detail_indices = (None,) * count if detail is None else _detail_indices(encoder.strides[-count:], detail)
         skips = list(encoder.channels[-count:])
         if spec.fold_finer:
             skips[0] += encoder.channels[-count - 1] * FOLD**2
-        if detail is not None:
-            skips[0] += detail.channels[-1]
         stages, deeper = [], 0
-        for width, skip, cue in zip(widths, reversed(skips), self.cue_indices, strict=True):
-            channels = deeper + skip + (context.channels[cue] if context is not None and cue is not None else 0)
+        joining = zip(widths, reversed(skips), self.cue_indices, self.detail_indices, strict=True)
+        for width, skip, cue, fine in joining:
+            channels = deeper + skip + _channels(context, cue)
             gate = nn.Identity() if cue is None else build_gate(spec.gate, channels)
-            stages.append(FusionStage(gate, _BLOCKS[spec.decoder_block](channels, width)))
+            stages.append(FusionStage(gate, _BLOCKS[spec.decoder_block](channels + _channels(detail, fine), width)))
             deeper = width
         self.stages = nn.ModuleList(stages)
         self.stride = encoder.strides[-count]
@@ -82,12 +83,12 @@ class GatedDecoder(nn.Module):
     ) -> list[Tensor]:
         """Return the fused features, deepest first."""
         skips = list(features[-len(self.stages) :])
-        finer = [] if self.fold is None else [self.fold(features[-len(self.stages) - 1])]
-        if finer or details:
-            skips[0] = torch.cat([skips[0], *finer, *details[-1:]], dim=1)
+        if self.fold is not None:
+            skips[0] = torch.cat([skips[0], self.fold(features[-len(self.stages) - 1])], dim=1)
         fused: list[Tensor] = []
-        for stage, skip, index in zip(self.stages, reversed(skips), self.cue_indices, strict=True):
-            fused.append(stage(fused[-1] if fused else None, skip, None if index is None else cues[index]))
+        joining = zip(self.stages, reversed(skips), self.cue_indices, self.detail_indices, strict=True)
+        for stage, skip, cue, fine in joining:
+            fused.append(stage(fused[-1] if fused else None, skip, _at(cues, cue), _at(details, fine)))
         return fused
 
 
@@ -117,3 +118,19 @@ def _cue_indices(spec: NetworkSpec, encoder: FeatureEncoder, context: FeatureEnc
                 f"{list(decoded)}: name strides that both have"
             )
     return tuple(by_stride[stride] if stride in spec.fused_strides else None for stride in reversed(decoded))
+
+
+def _detail_indices(decoded: tuple[int, ...], detail: FeatureEncoder) -> tuple[int | None, ...]:
+    """Return for each decoder stage, deepest first, which detail feature joins there."""
+    if detail.strides[-1] not in decoded:
+        raise ConfigError(f"detail ends at stride {detail.strides[-1]}, the decoder has {list(decoded)}: end at one")
+    by_stride = {stride: index for index, stride in enumerate(detail.strides)}
+    return tuple(by_stride.get(stride) for stride in reversed(decoded))
+
+
+def _channels(encoder: FeatureEncoder | None, index: int | None) -> int:
+    return 0 if encoder is None or index is None else encoder.channels[index]
+
+
+def _at(features: Sequence[Tensor], index: int | None) -> Tensor | None:
+    return None if index is None else features[index]

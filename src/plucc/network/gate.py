@@ -33,9 +33,10 @@ class GateBlock(nn.Module):
 
     @staticmethod
     def _scale_inputs(conv: nn.Conv2d, per_channel: Tensor) -> None:
-        shape = (1, -1, 1, 1) if conv.groups == 1 else (-1, 1, 1, 1)  # a depthwise weight has one row for each input
+        """Scale what the gate weighs: the first channels; a detail feature that joins behind the gate comes last."""
+        weight = conv.weight if conv.groups > 1 else conv.weight.transpose(0, 1)  # input channels first
         with torch.no_grad():
-            conv.weight.mul_(per_channel.flatten().view(shape))
+            weight[: per_channel.numel()].mul_(per_channel.view(-1, 1, 1, 1))
 
 
 class SqueezeExcitation(nn.Module):
