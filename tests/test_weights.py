@@ -10,7 +10,7 @@ import pytest
 
 import plucc
 from plucc.config import load_preset
-from plucc.locator import SHIPPED_MODEL, Locator
+from plucc.locator import SHIPPED_MODEL, Locator, model_file
 from plucc.runtime.onnx import read_card
 from plucc.runtime.second_card import read_second_card
 from plucc.synth.arena import build_stage
@@ -30,8 +30,8 @@ def locator() -> Locator:
     return Locator(backend="onnx", threads=1)
 
 
-def test_the_package_ships_its_three_networks_within_25_mb() -> None:
-    assert {file.name for file in FILES} == {"players.onnx", "swift.onnx", "swift-second.onnx"}
+def test_the_package_ships_its_four_networks_within_25_mb() -> None:
+    assert {file.name for file in FILES} == {"players.onnx", "swift.onnx", "swift-l.onnx", "swift-second.onnx"}
     assert sum(file.stat().st_size for file in FILES) < 25e6
 
 
@@ -41,22 +41,27 @@ def test_every_model_has_a_card_with_its_checksum(file: Path) -> None:
     assert hashlib.sha256(file.read_bytes()).hexdigest() in re.findall(r"[0-9a-f]{64}", card)
 
 
-def test_the_puck_model_is_the_swift_of_the_presets() -> None:
-    card = read_card(SHIPPED_MODEL)
-    assert card.spec == load_preset("swift").network
+@pytest.mark.parametrize(("name", "preset"), [("shipped", "swift"), ("swift-l", "swift-l")])
+def test_the_puck_models_are_those_of_the_presets(name: str, preset: str) -> None:
+    card = read_card(model_file(name))
+    assert card.spec == load_preset(preset).network
     assert card.data["test_matches"] == ["g4", "g9"]
 
 
-def test_the_shipped_model_looks_again_and_its_confidence_is_fitted(locator: Locator) -> None:
-    card = read_second_card(WEIGHTS / (read_card(SHIPPED_MODEL).second_look or ""))
+@pytest.mark.parametrize("name", ["shipped", "swift-l"])
+def test_the_shipped_models_look_again_and_their_confidence_is_fitted(name: str) -> None:
+    locator = Locator(model_file(name), backend="onnx", threads=1)
+    card = read_second_card(WEIGHTS / (read_card(model_file(name)).second_look or ""))
     assert set(card.weighing) == {"first", "second", "presence", "none"}
     evidence = locator.frame(np.full((720, 1280, 3), 220, np.uint8)).evidence
     assert evidence is not None
     assert len(evidence.logits) == len(evidence.shares) > 1
 
 
-def test_the_puck_is_found_in_rendered_frames(locator: Locator) -> None:
+@pytest.mark.parametrize("name", ["shipped", "swift-l"])
+def test_the_puck_is_found_in_rendered_frames(name: str) -> None:
     """Matches of these seeds were not trained on. The share is far above what any fixed place would reach."""
+    locator = Locator(model_file(name), backend="onnx", threads=1)
     errors = []
     for number in range(4):
         stage = build_stage(sample_match(seed=990_001, number=number))

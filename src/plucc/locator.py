@@ -12,7 +12,7 @@ from plucc.data.rows import Row
 from plucc.graphics import Graphics, without_graphics
 from plucc.observing import Looking, Observed, Registrar, Registration, Start, observe_frames, warm_start
 from plucc.pipeline import Stopwatch
-from plucc.puck_finder import SHIPPED_MODEL, Locator, observe
+from plucc.puck_finder import SHIPPED_MODEL, Locator, model_file, observe
 from plucc.sighting import Observation, PuckFinder, StagedFinder, WholeFrames
 from plucc.track import CandidateFrame, TrackLimits, TrackPoint, track_live, track_shot
 from plucc.trust import PICTURES
@@ -29,6 +29,7 @@ __all__ = [
     "locate",
     "locate_pictures",
     "locate_pieces",
+    "model_file",
     "observe",
     "picture_files",
     "staged",

@@ -25,6 +25,7 @@ from plucc.types import REFERENCE_HEIGHT_PX, Box, FloatArray, ImageArray, MaskAr
 from plucc.weighing import Evidence
 
 SHIPPED_MODEL = Path(__file__).parent / "weights" / "swift.onnx"
+NAMED_MODELS = {"shipped": SHIPPED_MODEL, "swift-l": SHIPPED_MODEL.with_name("swift-l.onnx")}
 CANDIDATES = 5
 MOST_AT_ONCE = 8  # looks, each of which takes some 70 MB; threads beyond that work on the same ones
 VISIBLE_FROM = 0.6  # of the first look's presence: of rendered frames below it as many hide the puck as show it
@@ -163,6 +164,11 @@ class Locator:
     def fitted(self, box: Box, size: Size) -> Box | None:
         """Return the part of a frame nearest to a box that can be looked at by itself; None where that is the whole."""
         return self._eyes.fitted(box, size)
+
+
+def model_file(name: Path | str) -> Path:
+    """Return the file of a model that ships under this name, or else the path that the name is."""
+    return NAMED_MODELS.get(str(name), Path(name))
 
 
 def observe_closely(

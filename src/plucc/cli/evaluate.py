@@ -13,7 +13,7 @@ def evaluate(
     subject: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL_OR_ROWS", help="A model (.onnx, .ckpt), rows (.csv, .jsonl, .parquet), or the word shipped."
+            metavar="MODEL_OR_ROWS", help="A model (.onnx, .ckpt), rows (.csv, .jsonl, .parquet), shipped or swift-l."
         ),
     ],
     dataset: Annotated[Path, typer.Argument(help="Folder of a dataset, or the .records.jsonl beside a rendered clip.")],

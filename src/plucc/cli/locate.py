@@ -49,7 +49,9 @@ GameCameraFile = Annotated[Path | None, typer.Option("--camera", help="The game'
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where a run that was stopped had come to.")]
 Jobs = Annotated[int, typer.Option(min=1, help="How many videos to work on at once.")]
 Profile = Annotated[bool, typer.Option("--profile", help="Show how long each stage worked.")]
-Model = Annotated[Path | None, typer.Option(help="A model that plucc export wrote. Default: the shipped one.")]
+Model = Annotated[
+    Path | None, typer.Option(help="A model of plucc export, or swift-l, which ships too. Default: swift.")
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads of the networks. Default: all cores.")]
 
 
@@ -79,13 +81,13 @@ def locate(
     """Find the puck in every frame: where it is, how sure that is, and how it was found."""
     from plucc.inputs import expand, parse_frames
     from plucc.jobs import Job, RinkChoice
-    from plucc.locator import SHIPPED_MODEL, Settings
+    from plucc.locator import SHIPPED_MODEL, Settings, model_file
 
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     settings = Settings(absent_below, _span(start, end, every), follow, delay if live else None)
     inputs = expand(sources, sys.stdin)
     sheet = None if rink is None and camera is None else RinkChoice(rink or "", rink_width, camera)
-    job = Job(inputs[0], table, overlay, summary, settings, sheet, model or SHIPPED_MODEL, threads, resume)
+    job = Job(inputs[0], table, overlay, summary, settings, sheet, model_file(model or SHIPPED_MODEL), threads, resume)
     wanted = parse_frames(heatmap_frames)
     _run(job, inputs, live=live, profile=profile, workers=jobs)
     if heatmaps is not None:

@@ -96,7 +96,7 @@ def compare(
             "in a .jsonl file; may be repeated. By default whatever the dataset has, shipped, and none."
         ),
     ] = None,
-    model: Annotated[str, typer.Option(help="The puck network: .onnx, .ckpt, or the word shipped.")] = "shipped",
+    model: Annotated[str, typer.Option(help="The puck network: .onnx, .ckpt, shipped or swift-l.")] = "shipped",
     matches: Annotated[str, typer.Option(help="Score these matches only, with commas between.")] = "",
     every: Annotated[int, typer.Option(min=1, help="Score every n-th frame only.")] = 1,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads of the networks. Default: all cores.")] = None,

@@ -28,7 +28,7 @@ def train(
         ),
     ],
     model: Annotated[
-        str, typer.Option(help="The puck model whose peaks are looked at again: .onnx, or the word shipped.")
+        str, typer.Option(help="The puck model whose peaks are looked at again: .onnx, shipped or swift-l.")
     ] = "shipped",
     hold_out: Annotated[list[str] | None, typer.Option(help="Matches that are not trained on.")] = None,
     backbone: Annotated[str, typer.Option(help="Name of a timm backbone.")] = "mobilenetv3_small_100",
@@ -56,7 +56,7 @@ def train(
         require(module, "train")
     import torch
 
-    from plucc.puck_finder import SHIPPED_MODEL, Locator
+    from plucc.puck_finder import Locator, model_file
     from plucc.training.second_look import SecondLookPlan, SecondLookTraining, train_second_look
     from plucc.training.shares import parse_source
 
@@ -75,7 +75,7 @@ def train(
     sources = tuple(parse_source(text, "peaks") for text in data)
     held_out = frozenset(hold_out or ())
     plan = SecondLookPlan(sources, _spec(backbone, windows, side), training, held_out, start_from, pretrained)
-    first = SHIPPED_MODEL if model == "shipped" else Path(model)
+    first = model_file(model)
     fit = train_second_look(plan, checkpoint, lambda: Locator(first, threads=threads).first_look, progress=bar)
     out.print(f"{fit.step} steps done; the weights are in {checkpoint}", markup=False)
 

@@ -16,7 +16,7 @@ from plucc.context.image import as_rgb
 from plucc.data.schema import Player
 from plucc.evaluate.answers import Answer
 from plucc.heatmap import DecodeMethod, gaussian_target
-from plucc.puck_finder import SHIPPED_MODEL, observe_closely
+from plucc.puck_finder import NAMED_MODELS, SHIPPED_MODEL, model_file, observe_closely
 from plucc.runtime.base import Runtime
 from plucc.runtime.load import load_runtime
 from plucc.second_look import SecondLook, second_look_file
@@ -158,13 +158,13 @@ class DetectorSubject:
 
 
 def open_subject(source: Path | str, opening: Opening, *, name: str | None = None) -> Subject:
-    """Open an exported model (.onnx), a checkpoint (.ckpt) of a network or a detector, or the shipped model by name."""
-    path = SHIPPED_MODEL if str(source) == SHIPPED else Path(source)
+    """Open an exported model (.onnx), a checkpoint (.ckpt) of a network or a detector, or a shipped model by name."""
+    path = model_file(source)
     title = name or (SHIPPED if path == SHIPPED_MODEL else _title(path))
     if path.suffix not in MODEL_SUFFIXES:
         raise InputError(
             f"{path} is neither a model nor a table: give .onnx or .ckpt, rows as {', '.join(TABLE_SUFFIXES)}, "
-            f"or the word {SHIPPED}"
+            f"or one of the words {', '.join(NAMED_MODELS)}"
         )
     if path.suffix == ".ckpt":
         return _open_checkpoint(path, title, opening)
