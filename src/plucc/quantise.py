@@ -24,6 +24,7 @@ from plucc.video import read_image
 Pictures: TypeAlias = tuple[ImageArray, ImageArray]  # frames and their contexts, a batch of each
 
 SMALLEST_HALVED = 256  # values; below, halving saves nothing worth a node
+HALVED = ".half"  # behind the name of a weight that is stored in 16 bits
 QUANTISED = ["Conv"]  # nearly all of the time; concatenations and scalings only lose when squeezed into 8 bits
 
 
@@ -34,13 +35,22 @@ def halve_weights(model: onnx.ModelProto) -> None:
         if weight.data_type != onnx.TensorProto.FLOAT or np.prod(weight.dims) < SMALLEST_HALVED:
             kept.append(weight)
             continue
-        name = f"{weight.name}.half"
+        name = f"{weight.name}{HALVED}"
         kept.append(numpy_helper.from_array(numpy_helper.to_array(weight).astype(np.float16), name))
         casts.append(onnx.helper.make_node("Cast", [name], [weight.name], to=onnx.TensorProto.FLOAT))
     nodes = [*casts, *model.graph.node]
     del model.graph.initializer[:], model.graph.node[:]
     model.graph.initializer.extend(kept)
     model.graph.node.extend(nodes)
+
+
+def full_weights(model: onnx.ModelProto) -> dict[str, FloatArray]:
+    """Return a model's weights by name in the precision that runtimes compute in, those stored in 16 bits widened."""
+    stored = {weight.name: numpy_helper.to_array(weight) for weight in model.graph.initializer}
+    return {
+        name.removesuffix(HALVED): values.astype(np.float32) if name.endswith(HALVED) else values
+        for name, values in stored.items()
+    }
 
 
 def quantise(source: Path, out: Path, card: ModelCard, pictures: Sequence[Pictures]) -> None:

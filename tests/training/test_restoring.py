@@ -18,6 +18,7 @@ from plucc.network.deploy import Deployable
 from plucc.network.gate import GateBlock
 from plucc.network.plucc import PuckNetwork, build_plucc
 from plucc.puck_finder import SHIPPED_MODEL
+from plucc.quantise import HALVED
 from plucc.runtime.onnx import OnnxRuntime, read_card
 from plucc.runtime.torch import TorchRuntime
 from plucc.training.fit import train
@@ -65,6 +66,13 @@ def test_a_restored_network_says_what_the_file_says(model: Path, pictures: list[
     assert against(model, network).worst < SAME
     settle_norms(network, pictures)
     assert against(model, network).worst < SAME
+
+
+def test_a_file_in_16_bits_comes_back_too(model: Path, tmp_path: Path) -> None:
+    half = tmp_path / "half.onnx"
+    export_network(restore(model), half, precision="fp16")
+    assert any(weight.name.endswith(HALVED) for weight in onnx.load(half).graph.initializer)
+    assert against(half, restore(half).network).worst < SAME
 
 
 def test_settled_norms_have_the_statistics_of_what_reaches_them(

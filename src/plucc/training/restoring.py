@@ -17,6 +17,7 @@ from plucc.config import Spec
 from plucc.network.checkpoint import Checkpoint, save_checkpoint
 from plucc.network.gate import GateBlock, unfold_gates
 from plucc.network.plucc import build_plucc
+from plucc.quantise import full_weights
 from plucc.runtime.onnx import read_card
 from plucc.training.norms import batch_norms, first_batches, settle_norms, statistics
 from plucc.types import ModelError
@@ -38,7 +39,7 @@ def restore(model: Path) -> Checkpoint:
     card = read_card(model)
     if card.precision == "int8":
         raise ModelError(f"{model} holds 8-bit weights, which cannot be trained on: give the file in fp32")
-    stored = {entry.name: _tensor(entry) for entry in onnx.load(model).graph.initializer}
+    stored = {name: torch.from_numpy(np.array(values)) for name, values in full_weights(onnx.load(model)).items()}
     network = build_plucc(card.spec, pretrained=False).eval()
     state = network.state_dict()
     for name in _kept_as_they_are(network):
@@ -73,7 +74,3 @@ def _found(stored: dict[str, Tensor], name: str, model: Path) -> Tensor:
     if name not in stored:
         raise ModelError(f"{model} lacks {name}: it was exported by another version; train on from its checkpoint")
     return stored[name]
-
-
-def _tensor(entry: onnx.TensorProto) -> Tensor:
-    return torch.from_numpy(np.array(onnx.numpy_helper.to_array(entry)))
