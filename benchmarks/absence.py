@@ -16,7 +16,8 @@ from rich.progress import track
 from rich.table import Table
 
 from plucc.data.manifest import read_dataset
-from plucc.puck_finder import SHIPPED_MODEL, Locator
+from plucc.loading import SHIPPED_MODEL
+from plucc.puck_finder import Locator
 from plucc.training.painting import paint_by_flow
 from plucc.types import FloatArray
 from plucc.video import read_image

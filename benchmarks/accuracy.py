@@ -14,7 +14,7 @@ from rich.console import Console
 
 from plucc.evaluate.run import Request, calibrate, evaluate
 from plucc.evaluate.selection import Selection
-from plucc.puck_finder import SHIPPED_MODEL
+from plucc.loading import SHIPPED_MODEL
 
 console = Console(soft_wrap=True, highlight=False)
 

@@ -10,7 +10,7 @@ lines of the changed frame.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -24,13 +24,11 @@ from rich.progress import track
 from rich.table import Table
 from sizes import AtHeight
 
-from plucc.calibration import Calibration
 from plucc.context.shipped import ShippedFinder
 from plucc.data.manifest import Dataset, read_dataset
 from plucc.data.schema import Record
-from plucc.puck_finder import SHIPPED_MODEL, observe_closely
-from plucc.runtime.load import load_runtime
-from plucc.second_look import SecondLook, second_look_file
+from plucc.loading import SHIPPED_MODEL, companions, load_networks
+from plucc.puck_finder import observe_closely
 from plucc.types import REFERENCE_HEIGHT_PX, ImageArray, Point, Size
 from plucc.video import read_image
 
@@ -140,17 +138,21 @@ def main(
 
 
 class Look:
-    """Both looks of a model at frames that the network sees at any height."""
+    """All looks of a model at frames that its networks see at any height."""
 
     def __init__(self, model: Path) -> None:
-        self._runtime = load_runtime(model)
-        second = second_look_file(model, self._runtime.card)
-        self._judge = Calibration() if second is None else SecondLook(second)
+        self._networks = load_networks(companions(model))
         self._find_players = ShippedFinder()
 
     def __call__(self, image: ImageArray, lines: int) -> Point:
         """Return the likeliest place, in the frame's own pixels."""
-        seen = observe_closely(AtHeight(self._runtime, lines), image, self._find_players(image), self._judge)
+        first, opinion = self._networks.first, self._networks.opinion
+        shown = replace(
+            self._networks,
+            first=AtHeight(first, lines),
+            opinion=None if opinion is None else AtHeight(opinion, lines),
+        )
+        seen = observe_closely(shown, image, self._find_players(image))
         return seen.candidates[0].xy_px
 
 

@@ -97,7 +97,7 @@ def _open_swift(_name: str, threads: int) -> tuple[int, Work, Work | None]:
 
     from plucc.context.image import context_image
     from plucc.context.shipped import ShippedFinder
-    from plucc.puck_finder import SHIPPED_MODEL
+    from plucc.loading import SHIPPED_MODEL
     from plucc.runtime.load import load_runtime
 
     runtime, finder, frame = load_runtime(SHIPPED_MODEL, threads=threads), ShippedFinder(threads=threads), _frame()

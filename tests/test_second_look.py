@@ -103,7 +103,7 @@ def test_the_card_says_what_the_file_is(second: Path) -> None:
 def test_candidates_are_those_of_both_looks_best_first(
     model: Path, image: ImageArray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plucc.closer.UNSURE_BELOW", 0.0)
+    monkeypatch.setattr("plucc.puck_finder.UNSURE_BELOW", 0.0)
     locator = Locator(model, backend="onnx", threads=1)
     seen = locator.frame(image)
     assert seen.evidence is not None
@@ -270,6 +270,31 @@ def test_a_named_but_missing_second_look_is_a_sentence(model: Path, tmp_path: Pa
     assert second_look_file(model, read_card(model)) == model.with_name("small-second.onnx")
 
 
+def test_another_network_is_asked_where_both_looks_are_unsure(
+    model: Path, image: ImageArray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other is a copy here, so that the mean of both is known: it is what one says."""
+    for name in ("small.onnx", "small-second.onnx"):
+        shutil.copy(model.with_name(name), tmp_path / name)
+    shutil.copy(tmp_path / "small.onnx", tmp_path / "other.onnx")
+    arguments = [str(tmp_path / name) for name in ("small.onnx", "small-second.onnx")]
+    done = RUNNER.invoke(app, ["second-look", "attach", *arguments, "--opinion", str(tmp_path / "other.onnx")])
+    assert done.exit_code == 0, done.output
+    assert "asks other.onnx where that leaves it unsure" in done.output
+    monkeypatch.setattr("plucc.closer.SMALL_PLAYERS", 0.0)
+    monkeypatch.setattr("plucc.puck_finder.UNSURE_BELOW", 1.1)
+    nobody = np.zeros(image.shape[:2], bool)
+    alone, both = (Locator(tmp_path / name, backend="onnx", threads=1) for name in ("other.onnx", "small.onnx"))
+    one, two = (locator.look(image, nobody) for locator in (alone, both))
+    assert [each.xy_px for each in two.candidates] == [each.xy_px for each in one.candidates]
+    assert [each.probability for each in two.candidates] == pytest.approx([each.probability for each in one.candidates])
+    subject = open_subject(tmp_path / "small.onnx", Opening(players="none", threads=1))
+    assert subject.facts["second opinion"] == "asked below 0.6"
+    (tmp_path / "other.onnx").unlink()
+    with pytest.raises(ModelError, match=r"names other.onnx as its second opinion, which is not beside it"):
+        Locator(tmp_path / "small.onnx", backend="onnx")
+
+
 def test_a_foreign_second_look_is_a_sentence(model: Path, small_model: Path, tmp_path: Path) -> None:
     shutil.copy(model, tmp_path / "small.onnx")
     shutil.copy(small_model, tmp_path / "small-second.onnx")
@@ -298,6 +323,8 @@ def test_what_cannot_be_exported_or_attached_is_a_sentence(
     shutil.copy(second, tmp_path / "second.onnx")
     assert "is not in the folder" in sentence("attach", model, tmp_path / "second.onnx")
     assert "this plucc reads second look models" in sentence("attach", model, model)
+    assert "this plucc reads puck models" in sentence("attach", model, second, "--opinion", second)
+    assert "cannot be its own second opinion" in sentence("attach", model, second, "--opinion", model)
 
 
 def test_a_card_is_kept_when_another_is_written(second: Path, tmp_path: Path) -> None:

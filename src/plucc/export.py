@@ -212,12 +212,18 @@ def _check_patches(spec: SecondLookSpec) -> ImageArray:
     return np.stack(windows).reshape(SECOND_LOOK_BATCH, -1, spec.side_px, spec.side_px, 3)
 
 
-def attach_second_look(model: Path, second: Path) -> None:
-    """Write into a puck model's card which second look goes with it; both files stay in one folder."""
+def attach_second_look(model: Path, second: Path, opinion: Path | None = None) -> None:
+    """Write into a puck model's card which second look, and which other puck model, go with it, in the same folder."""
     read_second_card(second)
-    if second.resolve().parent != model.resolve().parent:
-        raise InputError(f"{second} is not in the folder of {model}: put both side by side, they travel together")
-    write_card(model, read_card(model).model_copy(update={"second_look": second.name}))
+    if opinion is not None:
+        read_card(opinion)
+    for path in (second, opinion):
+        if path is not None and path.resolve().parent != model.resolve().parent:
+            raise InputError(f"{path} is not in the folder of {model}: put both side by side, they travel together")
+    if opinion is not None and opinion.resolve() == model.resolve():
+        raise InputError(f"{model} cannot be its own second opinion: name another puck model")
+    named = {"second_look": second.name, "second_opinion": None if opinion is None else opinion.name}
+    write_card(model, read_card(model).model_copy(update=named))
 
 
 def compare(reference: Runtime, candidate: Runtime) -> Agreement:

@@ -10,9 +10,10 @@ from typing import TypeAlias
 
 from plucc.data.rows import Row
 from plucc.graphics import Graphics, without_graphics
+from plucc.loading import SHIPPED_MODEL, model_file
 from plucc.observing import Looking, Observed, Registrar, Registration, Start, observe_frames, warm_start
 from plucc.pipeline import Stopwatch
-from plucc.puck_finder import SHIPPED_MODEL, Locator, model_file, observe
+from plucc.puck_finder import Locator, observe
 from plucc.sighting import Observation, PuckFinder, StagedFinder, WholeFrames
 from plucc.track import CandidateFrame, TrackLimits, TrackPoint, track_live, track_shot
 from plucc.trust import PICTURES

@@ -1,44 +1,40 @@
 """One frame -> what it says of the puck: players, context image, network, peaks, presence, and a second look."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
 
 import cv2
 import numpy as np
 
-from plucc.calibration import Calibration
 from plucc.centring import centred
-from plucc.closer import first_zoom, other_zoom, pooled
+from plucc.closer import first_zoom, other_zoom
 from plucc.context.image import as_rgb, context_image
 from plucc.context.shipped import SHIPPED_WEIGHTS as SHIPPED_PLAYERS
 from plucc.context.shipped import ShippedFinder
 from plucc.heatmap import DecodeMethod, Peak, top_peaks
+from plucc.loading import SHIPPED_MODEL, Judge, Models, Networks, companions, load_networks
+from plucc.pooling import pooled
 from plucc.runtime.base import MIN_SIDE_PX, Runtime, fitting_threads
-from plucc.runtime.load import Backend, load_runtime, read_model_card
-from plucc.runtime.second_card import read_second_card
-from plucc.second_look import PART_PLACES, PLACES, SecondLook, second_look_file
+from plucc.runtime.load import Backend
+from plucc.second_look import PART_PLACES, PLACES, SecondLook
 from plucc.sighting import WHOLE, Observation, View
 from plucc.track import Candidate
 from plucc.types import REFERENCE_HEIGHT_PX, Box, FloatArray, ImageArray, MaskArray, Point, ShapeError, Size
 from plucc.weighing import Evidence
 
-SHIPPED_MODEL = Path(__file__).parent / "weights" / "swift.onnx"
-NAMED_MODELS = {"shipped": SHIPPED_MODEL, "swift-l": SHIPPED_MODEL.with_name("swift-l.onnx")}
 CANDIDATES = 5
 MOST_AT_ONCE = 8  # looks, each of which takes some 70 MB; threads beyond that work on the same ones
 VISIBLE_FROM = 0.6  # of the first look's presence: of rendered frames below it as many hide the puck as show it
 SHOWS_FROM = 0.25  # of a candidate's probability: below it the frame by itself would not be said to show the puck
+UNSURE_BELOW = 0.6  # of the best place's probability: below it a picture is worth another look
 _REACH_PX = 16.0  # at 720 lines: a candidate this near to a player may be hidden by one
 _GRID_PX = 32  # the network's coarsest cells: a part of the frame that starts on them is seen as in the whole
 _SCALES = (0.8, 1.05)  # a frame this near to the height that the network knows is taken as it is; small pucks cost more
 _MOST_OF_IT = 0.6  # of the frame's area: a part this large saves nothing
 _LARGEST_AREA = 2.5  # times the network's own frame
 _WORTH_IT = 1.3  # times larger or smaller: another look at a very large frame would show little more
-
-
-Judge: TypeAlias = Calibration | SecondLook
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,34 +52,24 @@ class FirstLook:
     log_mass: float
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
-    """The files of the networks, and what runs them."""
-
-    first: Path
-    second: Path | None
-    players: Path
-    backend: Backend
-
-
 class Eyes:
     """Loaded networks that take up to `at_once` looks at the same time, which share `threads` evenly.
 
-    The search for players takes `player_threads`, however many looks there are. With `closer`, whole frames are looked
-    at from as near as they need, which takes several times as long for those that need it.
+    Players are found by one search, however many looks there are. With `closely`, whole frames are looked at as often
+    as they need, which takes several times as long for those that leave the networks unsure.
     """
 
     def __init__(
-        self, models: Models, *, threads: int, at_once: int = 1, player_threads: int = 1, closer: bool = False
+        self, models: Models, find_players: ShippedFinder, *, threads: int, at_once: int = 1, closely: bool = False
     ) -> None:
-        self.at_once, self._closer = at_once, closer
-        self.runtime: Runtime = load_runtime(models.first, backend=models.backend, threads=threads, at_once=at_once)
-        self._judge: Judge = (
-            Calibration.from_card(self.runtime.card.calibration)
-            if models.second is None
-            else SecondLook(models.second, backend=models.backend, threads=threads, at_once=at_once)
-        )
-        self._find_players = ShippedFinder(models.players, threads=player_threads)
+        self.at_once, self._closely = at_once, closely
+        alone = models if closely else replace(models, opinion=None)
+        self._networks = load_networks(alone, threads=threads, at_once=at_once)
+        self._find_players = find_players
+
+    @property
+    def runtime(self) -> Runtime:
+        return self._networks.first
 
     def players(self, image: ImageArray) -> MaskArray:
         """Return where the players are in a frame."""
@@ -93,9 +79,9 @@ class Eyes:
         """Look at a frame, or at a part of it, whose players are known; None finds them first."""
         image = as_rgb(image)
         mask = self.players(image) if players is None else players
-        if view is None and self._closer:
-            return observe_closely(self.runtime, image, mask, self._judge)
-        return observe(self.runtime, image, mask, self._judge, view=view or WHOLE)
+        if view is None and self._closely:
+            return observe_closely(self._networks, image, mask)
+        return observe(self.runtime, image, mask, self._networks.judge, view=view or WHOLE)
 
     def fitted(self, box: Box, size: Size) -> Box | None:
         """Return the part of a frame nearest to a box that can be looked at by itself; None where that is the whole."""
@@ -117,23 +103,24 @@ class Locator:
         backend: Backend = "auto",
         threads: int | None = None,
     ) -> None:
-        second = second_look_file(model, read_model_card(model))
-        if second is not None:
-            read_second_card(second)  # a file of another kind is refused here, not at the first look
-        self._models = Models(model, second, players, backend)
+        self._models = companions(model, backend)
+        self._players = players
         self._threads = threads or fitting_threads()
 
     @cached_property
     def _eyes(self) -> Eyes:
-        return Eyes(self._models, threads=self._threads, player_threads=self._threads, closer=True)
+        return Eyes(self._models, self._finder(self._threads), threads=self._threads, closely=True)
 
     @cached_property
     def _following(self) -> Eyes:
-        return Eyes(self._models, threads=self._threads)
+        return Eyes(self._models, self._finder(1), threads=self._threads)
 
     @cached_property
     def _scanning(self) -> Eyes:
-        return Eyes(self._models, threads=self._threads, at_once=min(self._threads, MOST_AT_ONCE))
+        return Eyes(self._models, self._finder(1), threads=self._threads, at_once=min(self._threads, MOST_AT_ONCE))
+
+    def _finder(self, threads: int) -> ShippedFinder:
+        return ShippedFinder(self._players, threads=threads)
 
     def for_video(self, *, follow: bool) -> Eyes:
         """Return the networks as a video needs them.
@@ -166,27 +153,35 @@ class Locator:
         return self._eyes.fitted(box, size)
 
 
-def model_file(name: Path | str) -> Path:
-    """Return the file of a model that ships under this name, or else the path that the name is."""
-    return NAMED_MODELS.get(str(name), Path(name))
-
-
 def observe_closely(
-    runtime: Runtime, image: ImageArray, players: MaskArray, judge: Judge, method: DecodeMethod = "parabola"
+    networks: Networks, image: ImageArray, players: MaskArray, method: DecodeMethod = "parabola"
 ) -> Observation:
-    """Return what a network with a second look says of one RGB frame whose players are known, as near as it needs.
+    """Return what networks say of one RGB frame whose players are known, looking as often and as near as it needs.
 
-    A wide shot is looked at closer up, by the size of its players. A frame with small players that leaves both looks
-    unsure is looked at from another distance as well, and the answer is the mean of both. Other networks look once.
+    A wide shot is looked at closer up, by the size of its players. Where that leaves the networks unsure, the other
+    one is asked, then small players are looked at from another distance; the answer is the mean of all looks. Networks
+    without a second look take one look.
     """
-    if not isinstance(judge, SecondLook):
-        return observe(runtime, image, players, judge, method)
+    if not isinstance(networks.judge, SecondLook):
+        return observe(networks.first, image, players, networks.judge, method)
+    looks: list[Observation] = []
+    for runtime, zoom in _ways_to_look(networks, image, players):
+        looks.append(observe(runtime, image, players, networks.judge, method, View(zoom=zoom)))
+        seen = pooled(looks)
+        if seen.candidates and seen.candidates[0].probability >= UNSURE_BELOW:
+            break
+    return seen
+
+
+def _ways_to_look(networks: Networks, image: ImageArray, players: MaskArray) -> Iterator[tuple[Runtime, float]]:
+    """Yield networks and zooms in the order in which they are worth trying."""
     zoom = first_zoom(players)
-    seen = observe(runtime, image, players, judge, method, View(zoom=zoom))
-    other = other_zoom(seen, zoom)
-    if other is None or _are_alike(seen.size, runtime.card.heatmap.height, zoom, other):
-        return seen
-    return pooled(seen, observe(runtime, image, players, judge, method, View(zoom=other)))
+    yield networks.first, zoom
+    if networks.opinion is not None:
+        yield networks.opinion, zoom
+    other, size = other_zoom(players), Size(image.shape[1], image.shape[0])
+    if other is not None and not _are_alike(size, networks.first.card.heatmap.height, zoom, other):
+        yield networks.first, other
 
 
 def observe(

@@ -69,11 +69,20 @@ class SecondLook:
 
 def second_look_file(model: Path, card: ModelCard) -> Path | None:
     """Return where the second look of a puck model is; None where its card names none."""
-    if card.second_look is None:
+    return _beside(model, card.second_look, "second look")
+
+
+def second_opinion_file(model: Path, card: ModelCard) -> Path | None:
+    """Return where the other puck network is that a puck model is helped by; None where its card names none."""
+    return _beside(model, card.second_opinion, "second opinion")
+
+
+def _beside(model: Path, name: str | None, role: str) -> Path | None:
+    if name is None:
         return None
-    path = model.parent / card.second_look
+    path = model.parent / name
     if not path.is_file():
-        raise ModelError(f"{model} names {card.second_look} as its second look, which is not beside it: put it there")
+        raise ModelError(f"{model} names {name} as its {role}, which is not beside it: put it there")
     return path
 
 

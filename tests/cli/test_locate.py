@@ -13,7 +13,7 @@ import pytest
 
 from plucc.cli.main import run
 from plucc.data.rows import read_rows
-from plucc.puck_finder import SHIPPED_MODEL
+from plucc.loading import SHIPPED_MODEL
 from plucc.synth.clip import plan_clip, write_clip
 from plucc.types import Size
 from plucc.video import VideoReader, write_video

@@ -26,6 +26,15 @@ def test_round_trips_through_text(card: ModelCard) -> None:
     assert ModelCard.from_metadata(metadata, "model.onnx") == card
 
 
+def test_names_the_files_that_go_with_it(card: ModelCard) -> None:
+    named = card.model_copy(update={"second_look": "again.onnx", "second_opinion": "other.onnx"})
+    metadata = named.to_metadata()
+    assert metadata["plucc.second_opinion"] == "other.onnx"
+    assert ModelCard.from_metadata(metadata, "model.onnx") == named
+    with pytest.raises(ConfigError, match="second_opinion"):
+        ModelCard.from_metadata(metadata | {"plucc.second_opinion": "elsewhere/other.onnx"}, "model.onnx")
+
+
 def test_tells_readers_of_the_file_what_they_need(card: ModelCard) -> None:
     metadata = card.to_metadata()
     assert set(metadata) == {PREFIX + key for key in KEYS}

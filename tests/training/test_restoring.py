@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from plucc.cli.main import app
 from plucc.config import Spec
 from plucc.export import Agreement, compare, export_network, write_card
+from plucc.loading import SHIPPED_MODEL
 from plucc.network.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from plucc.network.deploy import Deployable
 from plucc.network.gate import GateBlock
 from plucc.network.plucc import PuckNetwork, build_plucc
-from plucc.puck_finder import SHIPPED_MODEL
 from plucc.quantise import HALVED
 from plucc.runtime.onnx import OnnxRuntime, read_card
 from plucc.runtime.torch import TorchRuntime

@@ -56,7 +56,8 @@ def train(
         require(module, "train")
     import torch
 
-    from plucc.puck_finder import Locator, model_file
+    from plucc.loading import model_file
+    from plucc.puck_finder import Locator
     from plucc.training.second_look import SecondLookPlan, SecondLookTraining, train_second_look
     from plucc.training.shares import parse_source
 
@@ -120,14 +121,19 @@ def merge(
 def attach(
     model: Annotated[Path, typer.Argument(help="An exported puck model.")],
     second: Annotated[Path, typer.Argument(help="An exported second look in the same folder.")],
+    opinion: Annotated[
+        Path | None,
+        typer.Option(help="Another exported puck model in that folder, asked too where both looks are unsure."),
+    ] = None,
 ) -> None:
-    """Make a second look part of a puck model: from now on both are used together."""
+    """Make a second look part of a puck model: from now on both are used together, on pictures with the opinion too."""
     for module in TRAINING:
         require(module, "train")
     from plucc.export import attach_second_look
 
-    attach_second_look(model, second)
-    out.print(f"{model}: looks again with {second.name}", markup=False)
+    attach_second_look(model, second, opinion)
+    asks = "" if opinion is None else f", and asks {opinion.name} where that leaves it unsure"
+    out.print(f"{model}: looks again with {second.name}{asks}", markup=False)
 
 
 def _spec(backbone: str, windows: str, side: int) -> "SecondLookSpec":

@@ -141,7 +141,7 @@ def _subjects(model: str, sources: Sequence[PlayerSource], threads: int | None) 
     subject = open_subject(model, opening)
     if not isinstance(subject, HeatmapSubject) or not subject.runtime.card.uses_context:
         raise InputError(f"{model} looks at no context image, so players make no difference: give a network that does")
-    return [HeatmapSubject(source.name, subject.runtime, source.finder, opening, subject.second) for source in sources]
+    return [HeatmapSubject(source.name, subject.networks, source.finder, opening) for source in sources]
 
 
 def _scorings(

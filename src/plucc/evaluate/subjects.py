@@ -9,17 +9,17 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from plucc.calibration import Calibration
-from plucc.closer import CLOSER_ZOOM, UNSURE_BELOW
+from plucc.closer import CLOSER_ZOOM
 from plucc.context.backends import FinderChoice, open_finder
 from plucc.context.finder import PlayerFinder
 from plucc.context.image import as_rgb
 from plucc.data.schema import Player
 from plucc.evaluate.answers import Answer
 from plucc.heatmap import DecodeMethod, gaussian_target
-from plucc.puck_finder import NAMED_MODELS, SHIPPED_MODEL, model_file, observe_closely
+from plucc.loading import NAMED_MODELS, SHIPPED_MODEL, Models, Networks, companions, load_networks, model_file
+from plucc.puck_finder import UNSURE_BELOW, observe_closely
 from plucc.runtime.base import Runtime
-from plucc.runtime.load import load_runtime
-from plucc.second_look import SecondLook, second_look_file
+from plucc.second_look import SecondLook
 from plucc.sighting import Observation
 from plucc.track import Candidate
 from plucc.types import ImageArray, InputError, MaskArray, Point, Size, Source, require
@@ -66,7 +66,7 @@ class Subject(Protocol):
 class Opening:
     """How to open a model: where its players come from, how peaks are read, and on what it runs.
 
-    `first_look_only` leaves the second look out, where the model has one.
+    `first_look_only` leaves the second look and the second opinion out, where the model has them.
     """
 
     players: Players = "shipped"
@@ -82,15 +82,14 @@ class HeatmapSubject:
     def __init__(
         self,
         name: str,
-        runtime: Runtime,
+        networks: Networks,
         find_players: PlayerFinder | None,
         opening: Opening,
-        second: SecondLook | None = None,
     ) -> None:
-        self.name = name
-        self._runtime, self._opening, self.second = runtime, opening, second
+        self.name, self.networks, self._opening = name, networks, opening
+        runtime, opinion = networks.first, networks.opinion
         self._find_players = find_players if runtime.card.uses_context else None
-        self._judge = second or Calibration.from_card(runtime.card.calibration)
+        second = networks.judge if isinstance(networks.judge, SecondLook) else None
         self.facts = {
             "kind": "heatmap network",
             "trained at": f"{runtime.card.heatmap.width}x{runtime.card.heatmap.height}",
@@ -98,6 +97,7 @@ class HeatmapSubject:
             "players": "none" if self._find_players is None else self._find_players.version,
             "decoding": opening.method,
             "second look": "none" if second is None else second.path.stem,
+            "second opinion": "none" if second is None or opinion is None else f"asked below {UNSURE_BELOW:g}",
             "closer look": "none"
             if second is None
             else f"{CLOSER_ZOOM:g} times larger by players' size, again below {UNSURE_BELOW:g}",
@@ -106,14 +106,14 @@ class HeatmapSubject:
 
     @property
     def runtime(self) -> Runtime:
-        return self._runtime
+        return self.networks.first
 
     def look(self, image: ImageArray, players: Sequence[Player] | None = None) -> Sight:
         image = as_rgb(image)
         started = time.perf_counter()
         mask = self._mask(image, players)
         found = time.perf_counter()
-        seen = observe_closely(self._runtime, image, mask, self._judge, self._opening.method)
+        seen = observe_closely(self.networks, image, mask, self._opening.method)
         return Sight(seen, time.perf_counter() - started, found - started)
 
     def frame(self, image: ImageArray) -> Observation:
@@ -168,10 +168,9 @@ def open_subject(source: Path | str, opening: Opening, *, name: str | None = Non
         )
     if path.suffix == ".ckpt":
         return _open_checkpoint(path, title, opening)
-    runtime = load_runtime(path, threads=opening.threads, device=opening.device)
-    beside = None if opening.first_look_only else second_look_file(path, runtime.card)
-    second = None if beside is None else SecondLook(beside, threads=opening.threads, device=opening.device)
-    return HeatmapSubject(title, runtime, _finder(opening), opening, second)
+    models = Models(path) if opening.first_look_only else companions(path)
+    networks = load_networks(models, threads=opening.threads, device=opening.device)
+    return HeatmapSubject(title, networks, _finder(opening), opening)
 
 
 def _open_checkpoint(path: Path, title: str, opening: Opening) -> Subject:
@@ -183,7 +182,8 @@ def _open_checkpoint(path: Path, title: str, opening: Opening) -> Subject:
     if is_detector(path):
         return DetectorSubject(title, load_detector_runtime(path, threads=opening.threads, device=opening.device))
     runtime = load_eager(path, threads=opening.threads, device=opening.device)
-    return HeatmapSubject(title, runtime, _finder(opening), opening)
+    networks = Networks(runtime, Calibration.from_card(runtime.card.calibration))
+    return HeatmapSubject(title, networks, _finder(opening), opening)
 
 
 def _finder(opening: Opening) -> PlayerFinder | None:

@@ -24,9 +24,10 @@ KEYS = (
     "data",
     "precision",
 )
-SECOND_LOOK = "second_look"  # the one entry that a file may lack
+COMPANIONS = ("second_look", "second_opinion")  # entries that a file may lack: other files beside it
 
 Precision: TypeAlias = Literal["fp32", "fp16", "int8"]
+FileName: TypeAlias = Annotated[str, Field(pattern=r"^[^/\\]+\.onnx$")]
 
 
 class ModelCard(Section):
@@ -34,7 +35,8 @@ class ModelCard(Section):
 
     `data` names what it was trained on, `version` the plucc that exported it. `heatmap` holds frame size and σ of its
     training; other frame sizes run too. `second_look` names the file, in the same folder, of the network that looks
-    again at what this one finds; None where there is none.
+    again at what this one finds, `second_opinion` that of another puck network, which is asked too where those two are
+    unsure of a picture; None where there is none.
     """
 
     spec: NetworkSpec
@@ -43,7 +45,8 @@ class ModelCard(Section):
     data: dict[str, Any] = Field(default_factory=dict)
     version: str
     precision: Precision = "fp32"
-    second_look: Annotated[str, Field(pattern=r"^[^/\\]+\.onnx$")] | None = None
+    second_look: FileName | None = None
+    second_opinion: FileName | None = None
 
     @property
     def uses_context(self) -> bool:
@@ -59,8 +62,8 @@ class ModelCard(Section):
             "data": json.dumps(self.data),
             "precision": self.precision,
         }
-        if self.second_look is not None:
-            entries[SECOND_LOOK] = self.second_look
+        named = {key: getattr(self, key) for key in COMPANIONS}
+        entries |= {key: name for key, name in named.items() if name is not None}
         return {PREFIX + key: value for key, value in entries.items()}
 
     @classmethod
@@ -75,8 +78,7 @@ class ModelCard(Section):
             "data": parsed["data"],
             "version": found["version"],
             "precision": found["precision"],
-            "second_look": metadata.get(PREFIX + SECOND_LOOK),
-        }
+        } | {key: metadata.get(PREFIX + key) for key in COMPANIONS}
         return parse_section(cls, fields, origin)
 
 
