@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from plucc.calibration import Calibration
-from plucc.closer import CLOSER_ZOOM, SMALL_PLAYERS, TINY_PLAYERS, USUAL_ZOOM, first_zoom, other_zoom
+from plucc.closer import (
+    CLOSER_ZOOM,
+    FURTHER_ZOOM,
+    LARGE_PLAYERS,
+    SMALL_PLAYERS,
+    TINY_PLAYERS,
+    USUAL_ZOOM,
+    first_zoom,
+    other_zoom,
+)
 from plucc.loading import SHIPPED_MODEL, Networks, companions, load_networks
 from plucc.puck_finder import observe_closely
 from plucc.runtime.base import Heatmaps, Runtime
@@ -34,10 +43,11 @@ def test_wide_shots_are_looked_at_from_nearer_first() -> None:
     assert first_zoom(NOBODY) == USUAL_ZOOM
 
 
-def test_small_players_are_worth_another_distance() -> None:
+def test_small_and_large_players_are_worth_another_distance() -> None:
     assert other_zoom(standing(SMALL_PLAYERS - 0.02)) == CLOSER_ZOOM
     assert other_zoom(standing(TINY_PLAYERS - 0.02)) == USUAL_ZOOM
-    assert other_zoom(standing(SMALL_PLAYERS + 0.02)) is None
+    assert other_zoom(standing((SMALL_PLAYERS + LARGE_PLAYERS) / 2)) is None
+    assert other_zoom(standing(LARGE_PLAYERS + 0.02)) == FURTHER_ZOOM
     assert other_zoom(NOBODY) is None
 
 
@@ -76,14 +86,18 @@ def looks(networks: Networks, image: ImageArray, share: float, *, ask: bool = Fa
 EMPTY = np.full((720, 1280, 3), 220, np.uint8)
 
 
-def test_empty_ice_is_looked_at_from_two_distances_where_players_are_small(shipped: Networks) -> None:
+MIDDLING = (SMALL_PLAYERS + LARGE_PLAYERS) / 2
+
+
+def test_empty_ice_is_looked_at_from_two_distances_where_players_are_small_or_large(shipped: Networks) -> None:
     assert looks(shipped, EMPTY, SMALL_PLAYERS - 0.02) == [("first", 720), ("first", 1440)]
     assert looks(shipped, EMPTY, TINY_PLAYERS - 0.02) == [("first", 1440), ("first", 720)]
-    assert looks(shipped, EMPTY, SMALL_PLAYERS + 0.02) == [("first", 720)]
+    assert looks(shipped, EMPTY, MIDDLING) == [("first", 720)]
+    assert looks(shipped, EMPTY, LARGE_PLAYERS + 0.02) == [("first", 720), ("first", 432)]
 
 
 def test_the_other_network_is_asked_from_the_first_distance_where_the_first_is_unsure(shipped: Networks) -> None:
-    assert looks(shipped, EMPTY, SMALL_PLAYERS + 0.02, ask=True) == [("first", 720), ("other", 720)]
+    assert looks(shipped, EMPTY, MIDDLING, ask=True) == [("first", 720), ("other", 720)]
     asked = [("first", 1440), ("other", 1440), ("first", 720)]
     assert looks(shipped, EMPTY, TINY_PLAYERS - 0.02, ask=True) == asked
 

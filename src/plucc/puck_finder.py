@@ -159,8 +159,8 @@ def observe_closely(
     """Return what networks say of one RGB frame whose players are known, looking as often and as near as it needs.
 
     A wide shot is looked at closer up, by the size of its players. Where that leaves the networks unsure, the other
-    one is asked, then small players are looked at from another distance; the answer is the mean of all looks. Networks
-    without a second look take one look.
+    one is asked, then small and large players are looked at from another distance; the answer is the mean of all looks.
+    Networks without a second look take one look.
     """
     if not isinstance(networks.judge, SecondLook):
         return observe(networks.first, image, players, networks.judge, method)

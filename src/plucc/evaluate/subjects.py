@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from plucc.calibration import Calibration
-from plucc.closer import CLOSER_ZOOM
+from plucc.closer import CLOSER_ZOOM, FURTHER_ZOOM
 from plucc.context.backends import FinderChoice, open_finder
 from plucc.context.finder import PlayerFinder
 from plucc.context.image import as_rgb
@@ -100,7 +100,7 @@ class HeatmapSubject:
             "second opinion": "none" if second is None or opinion is None else f"asked below {UNSURE_BELOW:g}",
             "closer look": "none"
             if second is None
-            else f"{CLOSER_ZOOM:g} times larger by players' size, again below {UNSURE_BELOW:g}",
+            else f"{CLOSER_ZOOM:g} or {FURTHER_ZOOM:g} times as large by players' size, again below {UNSURE_BELOW:g}",
             "calibrated": "yes" if (runtime.card.calibration if second is None else second.card.weighing) else "no",
         }
 
