@@ -5,7 +5,8 @@
 Each row shows the same frames in another form. Frames of other sizes are given to the program, which brings them to the
 height that its network knows. Then come other zooms: `wide` sets the frame at half its size into one of 720 lines,
 `close` magnifies the quarter around the puck; `fewer` and `more lines` hand the network half and twice the height,
-while places count in the frame itself. The mean over frames of AP within 5, 10, 25 and 50 px counts in pixels of 720
+while places count in the frame itself. The last rows are poorer cameras and channels: encoders, grey or bright pictures,
+defocus, noise, 4:3 squeezed out of 16:9, and one field of two. The mean over frames of AP within 5, 10, 25 and 50 px counts in pixels of 720
 lines of the changed frame.
 """
 
@@ -92,6 +93,38 @@ def grey(image: ImageArray, puck: Point) -> Changed:
     return np.asarray(cv2.cvtColor(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB), np.uint8), puck
 
 
+def bright(image: ImageArray, puck: Point) -> Changed:
+    """Brighten by a gamma of 0.6."""
+    level = np.arange(256) / 255
+    return np.rint(255 * level**0.6).astype(np.uint8)[image], puck
+
+
+def defocused(image: ImageArray, puck: Point) -> Changed:
+    """Blur by a sigma of 1.5 px."""
+    return np.asarray(cv2.GaussianBlur(image, (0, 0), 1.5), np.uint8), puck
+
+
+def noisy(image: ImageArray, puck: Point) -> Changed:
+    """Add noise of a sigma of 10 levels, the same for the same frame."""
+    rng = np.random.default_rng(int(image.sum(dtype=np.int64)))
+    noise = 10 * rng.standard_normal(image.shape, dtype=np.float32)
+    return np.clip(np.rint(image + noise), 0, 255).astype(np.uint8), puck
+
+
+def squeezed(image: ImageArray, puck: Point) -> Changed:
+    """Squeeze widths to three quarters, as 16:9 sent in 4:3 is."""
+    size = (image.shape[1] * 3 // 4, image.shape[0])
+    narrow = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    return np.asarray(narrow, np.uint8), Point(puck.x * size[0] / image.shape[1], puck.y)
+
+
+def one_field(image: ImageArray, puck: Point) -> Changed:
+    """Keep every second line and fill in the others."""
+    field = np.ascontiguousarray(image[::2])
+    lines = cv2.resize(field, (image.shape[1], image.shape[0]), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(lines, np.uint8), puck
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """A way to change frames, and how many lines the network is shown of them."""
@@ -113,6 +146,11 @@ FORMS = (
     Form("JPEG of quality 20", jpeg),
     Form("H.264, rate factor 34", h264),
     Form("grey", grey),
+    Form("bright, gamma 0.6", bright),
+    Form("defocused, sigma 1.5 px", defocused),
+    Form("noise, sigma 10", noisy),
+    Form("squeezed to 4:3", squeezed),
+    Form("every second line", one_field),
 )
 
 

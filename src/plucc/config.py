@@ -208,6 +208,7 @@ class AugmentSpec(Section):
 
     flip: Probability = 0.5
     scale: Range = (1.0, 1.0)  # of lengths, drawn evenly in the logarithm; crops only
+    squeeze: Range = (1.0, 1.0)  # of widths alone, as in pictures of another aspect; crops only
     rotation_deg: NonNegativeFloat = 0.0  # at most, either way; crops only
     anywhere: Probability = 0.0  # crops placed without regard to the puck
     hard_negative: Probability = 0.0  # crops around a listed mistake, where the frame has one
@@ -221,6 +222,7 @@ class AugmentSpec(Section):
     blur: Probability = 0.2
     blur_sigma_px: Range = (0.3, 1.5)
     streak: Probability = 0.0  # blur along a line
+    interlace: Probability = 0.0  # one field of two, or both combed by a moving camera
     rescale: Probability = 0.0  # down and up again, as upscaled feeds are
     noise: Probability = 0.2
     noise_std: NonNegativeFloat = 0.03  # of RGB in 0..1

@@ -7,7 +7,9 @@ from plucc.config import AugmentSpec
 from plucc.training import photometry
 from plucc.types import ImageArray, Point
 
-ALL = AugmentSpec(colour=1, hue=1, sharpen=1, blur=1, streak=1, noise=1, rescale=1, overlay=1, recompress=1)
+ALL = AugmentSpec(
+    colour=1, hue=1, sharpen=1, blur=1, streak=1, noise=1, interlace=1, rescale=1, overlay=1, recompress=1
+)
 
 
 @pytest.fixture
@@ -87,3 +89,44 @@ def test_sharpening_puts_a_halo_around_the_puck_and_leaves_even_ice(image: Image
     assert sharp[44, 70].max() > image[44, 70].max()
     assert sharp[44, 69].min() < image[44, 69].min()
     np.testing.assert_array_equal(sharp[:30], image[:30])
+
+
+def test_a_shrunk_picture_is_defocused_less(image: ImageArray) -> None:
+    spec = AugmentSpec(blur=1, noise=0, blur_sigma_px=(0.3, 3.0))
+    corner = []  # of the puck: the more it is defocused, the lighter
+    for scale in (1.0, 0.4, 0.05):
+        seen = [photometry.degrade(image, None, spec, np.random.default_rng(seed), scale) for seed in range(30)]
+        corner.append(float(np.mean([picture[40, 60] for picture in seen])))
+    assert corner[0] > corner[1] + 5 > corner[2] + 10
+    np.testing.assert_array_equal(
+        photometry.degrade(image, None, spec, np.random.default_rng(1), 2.0),
+        photometry.degrade(image, None, spec, np.random.default_rng(1)),
+    )
+
+
+def test_noise_has_the_asked_spread_in_grains_too() -> None:
+    grey = np.full((200, 200, 3), 128, np.uint8)
+    alike = []
+    for seed in range(12):
+        noise = photometry.add_noise(grey, 10.0, np.random.default_rng(seed)).astype(float) - 127.5
+        assert noise.std() == pytest.approx(10, rel=0.05)
+        alike.append(float((noise[:, 1:, 0] * noise[:, :-1, 0]).mean() / 100))
+    assert min(alike) < 0.05
+    assert max(alike) > 0.2
+
+
+def test_interlaced_pictures_keep_the_puck_s_place_and_lose_lines(image: ImageArray) -> None:
+    image[::2, :20] = 90  # every second line of a corner
+    woven, doubled = 0, 0
+    for seed in range(20):
+        seen = photometry.interlace(image, np.random.default_rng(seed)).astype(float)
+        dark = np.clip(150 - seen[36:52, 40:90].mean(axis=2), 0, None)
+        y, x = np.mgrid[36:52, 40:90] + 0.5
+        assert float((x * dark).sum() / dark.sum()) == pytest.approx(65, abs=0.3)
+        assert float((y * dark).sum() / dark.sum()) == pytest.approx(44, abs=0.8)
+        rows = seen[40:48, :, 0]
+        woven += bool(np.abs(rows[0] - rows[1]).max() > 60)
+        doubled += bool(np.ptp(seen[10:80, 5, 0]) < 1)
+    assert woven > 4
+    assert doubled > 4
+    assert woven + doubled == 20

@@ -38,12 +38,13 @@ def on_ice(point: Point, homography: FloatArray) -> FloatArray:
 
 
 matrices = st.builds(
-    lambda dx, dy, scale, turn, flip: crop_matrix(
-        Point(160 + dx, 120 + dy), CROP, scale=scale, rotation_rad=turn, flip=flip
+    lambda dx, dy, scale, squeeze, turn, flip: crop_matrix(
+        Point(160 + dx, 120 + dy), CROP, scale=scale, squeeze=squeeze, rotation_rad=turn, flip=flip
     ),
     st.floats(-15, 15),
     st.floats(-15, 15),
     st.floats(0.5, 2.0),
+    st.floats(0.75, 1.33),
     st.floats(-0.1, 0.1),
     st.booleans(),
 )
@@ -130,3 +131,10 @@ def test_thin_line_fades_when_it_shrinks_instead_of_flickering() -> None:
         sums.append(float(moved.image[32, :, 0].astype(float).sum()))
     assert np.std(sums) < 0.1 * np.mean(sums)
     assert np.mean(sums) == pytest.approx(255 * 0.5, rel=0.1)
+
+
+def test_squeezing_changes_widths_alone() -> None:
+    matrix = crop_matrix(Point(100, 60), Size(80, 40), scale=2.0, squeeze=0.75)
+    assert move_point(Point(100, 60), matrix) == Point(40, 20)
+    assert move_point(Point(110, 65), matrix) == Point(55, 30)
+    assert magnification(matrix) == pytest.approx(2 * 0.75**0.5)

@@ -10,9 +10,10 @@ import torch
 from typer.testing import CliRunner
 
 from plucc.cli.main import app
-from plucc.config import SecondLookSpec
+from plucc.config import AugmentSpec, SecondLookSpec
 from plucc.data.manifest import read_dataset
 from plucc.data.schema import Puck, Record
+from plucc.export import export_second_look, merge_second_looks
 from plucc.network.second_look import SecondLookNet, load_second_look
 from plucc.training.second_look import (
     SecondLookFit,
@@ -89,9 +90,16 @@ def replace_peaks(peaks: tuple[tuple[float, float, float], ...]) -> PeakLine:
     return LINE.model_copy(update={"peaks": peaks})
 
 
-def test_samples_show_what_their_labels_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A white puck on grey: what is labelled 1 is light at its centre, and never anything else."""
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All windows show, and through the best of cameras."""
     monkeypatch.setattr("plucc.training.second_look_samples.WITHHELD", 0.0)
+    monkeypatch.setattr("plucc.training.second_look_samples.PIXELS", AugmentSpec(blur=0, noise=0))
+
+
+@pytest.mark.usefixtures("clean")
+def test_samples_show_what_their_labels_say() -> None:
+    """A white puck on grey: what is labelled 1 is light at its centre, and never anything else."""
     image = np.full((720, 1280, 3), 90, np.uint8)
     image[292:308, 392:408] = 255
     peaks = tuple((100.0 + 60 * n, 100.0, 0.1) for n in range(12))
@@ -105,6 +113,20 @@ def test_samples_show_what_their_labels_say(monkeypatch: pytest.MonkeyPatch) -> 
         assert (contrast[labels == 0] < 25).all()
     again, _ = sample_places(image, taught, SPEC, np.random.default_rng(4))
     np.testing.assert_array_equal(again, patches)
+
+
+def test_all_places_of_a_frame_are_seen_by_one_camera() -> None:
+    """Two spots of even colour stay two even colours of one picture: exposed, tinted and blurred alike."""
+    image = np.full((720, 1280, 3), 90, np.uint8)
+    taught = Lesson(None, np.array([[300.0, 300.0], [900.0, 400.0], [600.0, 200.0]]))
+    tones = set()
+    for seed in range(8):
+        patches, _ = sample_places(image, taught, SPEC, np.random.default_rng(seed))
+        shown = [patch for patch in patches if not (patch == GREY).all(axis=(1, 2, 3)).any()]
+        for other in shown[1:]:
+            np.testing.assert_array_equal(other, shown[0])
+        tones.add(int(shown[0].mean()))
+    assert len(tones) > 3
 
 
 def test_now_and_then_one_window_of_a_place_says_nothing() -> None:
@@ -202,6 +224,25 @@ def test_training_lowers_the_loss_and_is_exported_with_its_facts(drawn: Path, tm
     net, data = load_second_look(tmp_path / "run.pt")
     assert net.spec == SPEC
     assert (data["datasets"], data["held_out"], data["steps"]) == (["drawn"], ["m3"], 4)
+
+
+def test_training_goes_on_from_an_exported_second_look(drawn: Path, tmp_path: Path) -> None:
+    """Of a mean of several, stored in 16 bits, the one on the plan's backbone; it says what it said."""
+    first = train_second_look(plan_of(drawn), tmp_path / "first.pt", Finder)
+    other = SecondLookNet(SPEC.model_copy(update={"backbone": "mobilenetv3_small_075"}))
+    torch.save({"spec": other.spec.model_dump(mode="json"), "model": other.state_dict()}, tmp_path / "other.pt")
+    for name in ("first", "other"):
+        export_second_look(tmp_path / f"{name}.pt", tmp_path / f"{name}.onnx")
+    merge_second_looks([tmp_path / "other.onnx", tmp_path / "first.onnx"], tmp_path / "mean.onnx", halved=True)
+    again = SecondLookFit(plan_of(drawn, start_from=tmp_path / "mean.onnx"), first.sources)
+    (patches, _, _) = next(again.batches())
+    with torch.inference_mode():
+        torch.testing.assert_close(again.net.eval()(patches), first.average.network(patches), atol=0.02, rtol=0.02)
+    norms = [part for part in again.net.modules() if isinstance(part, torch.nn.BatchNorm2d)]
+    assert all(part.running_mean.abs().max() > 0 for part in norms)
+    unlike = SPEC.model_copy(update={"backbone": "efficientnet_lite0"})
+    with pytest.raises(ModelError, match="holds no second look on efficientnet_lite0 with 2 windows"):
+        SecondLookFit(plan_of(drawn, spec=unlike, start_from=tmp_path / "mean.onnx"), first.sources)
 
 
 def test_frozen_stages_stay_as_they_start(drawn: Path, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def train(
     hold_out: Annotated[list[str] | None, typer.Option(help="Matches that are not trained on.")] = None,
     backbone: Annotated[str, typer.Option(help="Name of a timm backbone.")] = "mobilenetv3_small_100",
     start_from: Annotated[
-        Path | None, typer.Option(help="The backbone's pretrained weights, or a second look's checkpoint.")
+        Path | None, typer.Option(help="The backbone's pretrained weights, or a second look: checkpoint or .onnx.")
     ] = None,
     pretrained: Annotated[bool, typer.Option("--pretrained", help="Take them from timm's hub instead.")] = False,
     windows: Annotated[str, typer.Option(help="Windows in pixels of 720 lines, with commas between.")] = "64,192",

@@ -21,13 +21,13 @@ Pictures: TypeAlias = tuple[Tensor, Tensor]
 SAMPLES = 512
 
 
-def settle_norms(network: nn.Module, batches: Iterable[Pictures]) -> None:
+def settle_norms(network: nn.Module, batches: Iterable[tuple[Tensor, ...]]) -> None:
     """Give every batch norm the statistics of what reaches it; the network's answers stay what they are."""
     sums = {norm: _Moments() for norm in batch_norms(network)}
     handles = [_watched(norm, moments) for norm, moments in sums.items()]
     with torch.inference_mode():
-        for frames, contexts in batches:
-            network(frames, contexts)
+        for inputs in batches:
+            network(*inputs)
     for handle in handles:
         handle.remove()
     for norm, moments in sums.items():

@@ -1,12 +1,15 @@
 """Where a training crop looks: at the puck, anywhere, or at a known mistake."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from plucc.config import AugmentSpec, Spec
 from plucc.training.sample import Sample, crop_matrix, move_point
 from plucc.types import FloatArray, Point, Size
+
+Reach: TypeAlias = tuple[float, float]  # half the width and height that a crop shows, in the frame's pixels
 
 EDGE_PX = 12.0  # a puck cut by the crop's edge is neither there nor not: such crops are drawn again
 TRIES = 8
@@ -23,13 +26,19 @@ def place_crop(sample: Sample, spec: Spec, mistakes_px: Sequence[Point], rng: np
     scale = spec.heatmap.height / sample.size.height * _log_uniform(augment.scale, rng)
     flip = bool(rng.random() < augment.flip)
     rotation = float(np.radians(rng.uniform(-1, 1) * augment.rotation_deg))
-    reach_px = side / scale / 2
+    squeeze = _log_uniform(augment.squeeze, rng)
+    reach_px = side / scale / squeeze / 2, side / scale / 2
     target = _target(sample, augment, mistakes_px, rng)
     matrix: FloatArray = np.eye(3)
     for _ in range(TRIES):
         centre = _anywhere(sample.size, rng) if target is None else _near(target, reach_px, rng)
         matrix = crop_matrix(
-            _pull_inside(centre, sample.size, reach_px), crop, scale=scale, rotation_rad=rotation, flip=flip
+            _pull_inside(centre, sample.size, reach_px),
+            crop,
+            scale=scale,
+            squeeze=squeeze,
+            rotation_rad=rotation,
+            flip=flip,
         )
         if sample.point_px is None or not _on_edge(move_point(sample.point_px, matrix), crop):
             break
@@ -57,15 +66,15 @@ def _anywhere(size: Size, rng: np.random.Generator) -> Point:
     return Point(float(rng.uniform(0, size.width)), float(rng.uniform(0, size.height)))
 
 
-def _near(target_px: Point, reach_px: float, rng: np.random.Generator) -> Point:
+def _near(target_px: Point, reach_px: Reach, rng: np.random.Generator) -> Point:
     """Return a centre such that the target lies evenly in the crop, so that its place there says nothing."""
-    dx, dy = rng.uniform(-0.95, 0.95, 2) * reach_px
+    dx, dy = rng.uniform(-0.95, 0.95, 2) * np.array(reach_px)
     return Point(target_px.x + float(dx), target_px.y + float(dy))
 
 
-def _pull_inside(centre: Point, size: Size, reach_px: float) -> Point:
+def _pull_inside(centre: Point, size: Size, reach_px: Reach) -> Point:
     """Move a crop's centre so that the crop shows frame rather than border, as far as it fits."""
-    return Point(_clamped(centre.x, size.width, reach_px), _clamped(centre.y, size.height, reach_px))
+    return Point(_clamped(centre.x, size.width, reach_px[0]), _clamped(centre.y, size.height, reach_px[1]))
 
 
 def _clamped(value: float, length: int, reach_px: float) -> float:

@@ -51,15 +51,22 @@ def contains(size: Size, point_px: Point) -> bool:
 
 
 def crop_matrix(
-    centre_px: Point, size: Size, *, scale: float = 1.0, rotation_rad: float = 0.0, flip: bool = False
+    centre_px: Point,
+    size: Size,
+    *,
+    scale: float = 1.0,
+    squeeze: float = 1.0,
+    rotation_rad: float = 0.0,
+    flip: bool = False,
 ) -> FloatArray:
     """Return the 3×3 map from source pixels to the pixels of a crop of `size` that has `centre_px` in its middle.
 
-    The source is magnified by `scale`, turned about the centre, and mirrored left to right last.
+    The source is magnified by `scale`, turned about the centre, then its widths are scaled by `squeeze`, and it is
+    mirrored left to right last.
     """
     cosine, sine = scale * np.cos(rotation_rad), scale * np.sin(rotation_rad)
     turn = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-    mirror = np.diag([-1.0 if flip else 1.0, 1.0, 1.0])
+    mirror = np.diag([-squeeze if flip else squeeze, 1.0, 1.0])
     return np.asarray(_shift(size.width / 2, size.height / 2) @ mirror @ turn @ _shift(-centre_px.x, -centre_px.y))
 
 
@@ -73,8 +80,8 @@ def move(sample: Sample, matrix: FloatArray, size: Size, border: tuple[int, int,
     half_size = Size(-(-size.width // CONTEXT_STRIDE), -(-size.height // CONTEXT_STRIDE))
     return replace(
         sample,
-        image=_warp(sample.image, matrix, size, border),
-        players=_warp(sample.players, half @ matrix @ np.linalg.inv(half), half_size, (0, 0, 0)),
+        image=warped(sample.image, matrix, size, border),
+        players=warped(sample.players, half @ matrix @ np.linalg.inv(half), half_size, (0, 0, 0)),
         point_px=None if sample.point_px is None else move_point(sample.point_px, matrix),
         extent_px=(sample.extent_px[0] * magnification(matrix), sample.extent_px[1] * magnification(matrix)),
         homography=None if sample.homography is None else sample.homography @ np.linalg.inv(matrix),
@@ -92,17 +99,14 @@ def magnification(matrix: FloatArray) -> float:
     return float(np.sqrt(abs(np.linalg.det(matrix[:2, :2]))))
 
 
-def _shift(x: float, y: float) -> FloatArray:
-    return np.array([[1.0, 0.0, x], [0.0, 1.0, y], [0.0, 0.0, 1.0]])
-
-
-def _warp(image: ImageArray, matrix: FloatArray, size: Size, border: tuple[int, int, int]) -> ImageArray:
+def warped(image: ImageArray, matrix: FloatArray, size: Size, border: tuple[int, int, int]) -> ImageArray:
+    """Return an image seen through an affine map, low-passed where it shrinks."""
     scale = magnification(matrix)
     if scale < 0.9:  # what shrinks is smoothed first: thin streaks must fade, not flicker
         image = _smoothed(image, matrix, size, 0.5 * np.sqrt(1 / scale**2 - 1))
     # OpenCV counts from pixel centres, this program from pixel corners
     indexed = _shift(-0.5, -0.5) @ matrix @ _shift(0.5, 0.5)
-    warped = cv2.warpAffine(
+    seen = cv2.warpAffine(
         image,
         indexed[:2],
         (size.width, size.height),
@@ -110,7 +114,11 @@ def _warp(image: ImageArray, matrix: FloatArray, size: Size, border: tuple[int, 
         borderMode=cv2.BORDER_CONSTANT,
         borderValue=border,
     )
-    return np.asarray(warped, np.uint8)
+    return np.asarray(seen, np.uint8)
+
+
+def _shift(x: float, y: float) -> FloatArray:
+    return np.array([[1.0, 0.0, x], [0.0, 1.0, y], [0.0, 0.0, 1.0]])
 
 
 def _smoothed(image: ImageArray, matrix: FloatArray, size: Size, sigma_px: float) -> ImageArray:

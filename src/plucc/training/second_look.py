@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from math import cos, isfinite, pi
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from plucc.network.second_look import SecondLookNet, read_weights
 from plucc.training.averaging import WeightAverage
 from plucc.training.dataset import use_one_thread
 from plucc.training.mixture import Mixture, MixtureBatches, ResumableLoader, run_weights
+from plucc.training.norms import settle_norms
+from plucc.training.restoring import restore_second_look
 from plucc.training.second_look_samples import (
     Batch,
     LessonSource,
@@ -44,6 +47,7 @@ EPOCH_FRAMES = 12_000  # only how the sequence is cut, and how often loader proc
 CHECKPOINT_S = 60.0
 LOG_STEPS = 50
 GRADIENT_LIMIT = 5.0
+SETTLING_BATCHES = 16  # for the norms of a network that was exported
 SMOOTHING = 0.02  # of labels: no place is quite sure
 FLOOR = 0.02  # the cosine ends at this share of the rate
 
@@ -74,8 +78,8 @@ class SecondLookPlan:
     """Everything that decides the weights; matches held out are not trained on.
 
     Sources name their files of peaks; what is not named lies beside the checkpoint.
-    `start_from` is a file of the backbone's weights, or the checkpoint of another second look; `pretrained` takes the
-    backbone's of timm's hub instead.
+    `start_from` is a file of the backbone's weights, the checkpoint of another second look, or an exported one;
+    `pretrained` takes the backbone's of timm's hub instead.
     """
 
     sources: tuple[SharedSource, ...]
@@ -122,16 +126,23 @@ class SecondLookFit:
     def __init__(self, plan: SecondLookPlan, sources: Sequence[LessonSource]) -> None:
         torch.manual_seed(plan.training.seed)
         self.plan, self.sources = plan, sources
+        self.step = 0
+        self.elapsed_s = 0.0
         self.net = SecondLookNet(plan.spec, pretrained=plan.pretrained)
         if plan.start_from is not None:
-            self.net.start_from(plan.start_from)
+            self._start_from(plan.start_from)
         self.net.freeze(plan.training.frozen_stages)
         self.net.to(memory_format=torch.channels_last)
         self.average = WeightAverage(self.net, plan.training.average_decay)
         groups = [{"params": list(self.net.body.parameters())}, {"params": list(self.net.head.parameters())}]
         self.optimizer = torch.optim.AdamW(groups, plan.training.learning_rate, weight_decay=plan.training.weight_decay)
-        self.step = 0
-        self.elapsed_s = 0.0
+
+    def _start_from(self, path: Path) -> None:
+        if path.suffix != ".onnx":
+            self.net.start_from(path)
+            return
+        restore_second_look(path, self.net)
+        settle_norms(self.net, ((patches,) for patches, _, _ in islice(self.batches(), SETTLING_BATCHES)))
 
     @property
     def progress(self) -> float:

@@ -20,8 +20,8 @@ from plucc.training.frames import FrameFiles, read_lines
 from plucc.training.mixture import Draw
 from plucc.training.painting import transplant
 from plucc.training.photometry import degrade
-from plucc.training.sample import Sample
-from plucc.types import REFERENCE_HEIGHT_PX, FloatArray, ImageArray, Point, Progress, silent
+from plucc.training.sample import Sample, crop_matrix, warped
+from plucc.types import REFERENCE_HEIGHT_PX, FloatArray, ImageArray, Point, Progress, Size, silent
 from plucc.video import read_image
 
 PEAKS = 24
@@ -33,18 +33,23 @@ SHIFTS_PX = (2.0, 1.5)  # at 720 lines, sigma for negatives and positives: the f
 CARRIED = 0.35  # of the frames: variety of what lies around the puck
 WITHHELD = 0.1  # of the places, one window: none is to be leant on alone
 GREY = 124  # as ImageNet is on average, so that a withheld window says nothing
-ZOOM = (0.5, 3.0)
+ZOOM = (0.45, 3.0)
+SQUEEZE = (0.75, 1.33)  # of widths alone: 4:3 shown as 16:9, and the other way round
+MARGIN_PX = 16  # around the widest window, so that its edge is changed like its middle
+TURN_RAD = 0.05
+BLACK = (0, 0, 0)  # beyond the frame, as in use
 PIXELS = AugmentSpec(
     colour=0.8,
     hue=0.15,
     sharpen=0.15,
-    blur=0.25,
-    blur_sigma_px=(0.4, 1.6),
+    blur=0.35,
+    blur_sigma_px=(0.4, 2.2),
     streak=0.08,
-    rescale=0.15,
-    noise=0.3,
-    noise_std=0.035,
-    recompress=0.3,
+    interlace=0.08,
+    rescale=0.2,
+    noise=0.35,
+    noise_std=0.05,
+    recompress=0.4,
 )
 
 Peak: TypeAlias = tuple[float, float, Annotated[float, Field(ge=0, le=1)]]
@@ -187,7 +192,8 @@ def sample_places(image: ImageArray, taught: Lesson, spec: SecondLookSpec, rng: 
     places = [(taught.others_px[index], 0) for index in chosen]
     if taught.puck_px is not None:
         places += [(np.array(tuple(taught.puck_px)), 1)] * POSITIVES
-    patches = np.stack([_seen(image, place, SHIFTS_PX[label], spec, rng) for place, label in places])
+    camera = int(rng.integers(2**32))  # one for all, as in use: the puck is told from what its own picture shows
+    patches = np.stack([_seen(image, place + _shift(label, image, rng), camera, spec) for place, label in places])
     withhold(patches, rng)
     return patches, np.array([label for _, label in places], np.float32)
 
@@ -207,15 +213,26 @@ def collate(samples: Sequence[Places]) -> Batch:
     return torch.from_numpy(patches), torch.from_numpy(labels), torch.from_numpy(frames)
 
 
-def _seen(
-    image: ImageArray, place: FloatArray, shift_px: float, spec: SecondLookSpec, rng: np.random.Generator
-) -> ImageArray:
-    """Return the windows around a place, shifted, zoomed, mirrored and degraded, all of them alike."""
-    scale = 720 / image.shape[0]
+def _shift(label: int, image: ImageArray, rng: np.random.Generator) -> FloatArray:
+    return np.asarray(rng.normal(0, SHIFTS_PX[label], 2) * image.shape[0] / REFERENCE_HEIGHT_PX)
+
+
+def _seen(image: ImageArray, place: FloatArray, camera: int, spec: SecondLookSpec) -> ImageArray:
+    """Return the windows around a place as another camera and channel might have delivered them.
+
+    The picture changes first and the windows are cut from it then, so that they blur, grain and block as in use.
+    """
+    rng = np.random.default_rng(camera)
     zoom = float(np.exp(rng.uniform(*np.log(ZOOM))))
-    moved = place + rng.normal(0, shift_px, 2) / scale
-    windows = patches_around(image, moved[None], spec.windows_px, spec.side_px, scale=scale / zoom)[0]
-    if rng.random() < 0.5:
-        windows = windows[:, :, ::-1]
-    column = np.ascontiguousarray(windows).reshape(-1, spec.side_px, 3)  # one picture, so that all change alike
-    return degrade(column, None, PIXELS, rng).reshape(windows.shape)
+    side = round(max(spec.windows_px)) + MARGIN_PX
+    matrix = crop_matrix(
+        Point(*place),
+        Size(side, side),
+        scale=zoom * REFERENCE_HEIGHT_PX / image.shape[0],
+        squeeze=float(np.exp(rng.uniform(*np.log(SQUEEZE)))),
+        rotation_rad=float(rng.uniform(-TURN_RAD, TURN_RAD)),
+        flip=bool(rng.random() < 0.5),
+    )
+    around = degrade(warped(image, matrix, Size(side, side), BLACK), None, PIXELS, rng, zoom)
+    patches = patches_around(around, np.full((1, 2), side / 2), spec.windows_px, spec.side_px, scale=1.0)
+    return np.asarray(patches[0])
