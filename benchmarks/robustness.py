@@ -5,9 +5,9 @@
 Each row shows the same frames in another form. Frames of other sizes are given to the program, which brings them to the
 height that its network knows. Then come other zooms: `wide` sets the frame at half its size into one of 720 lines,
 `close` magnifies the quarter around the puck; `fewer` and `more lines` hand the network half and twice the height,
-while places count in the frame itself. The last rows are poorer cameras and channels: encoders, grey or bright pictures,
-defocus, noise, 4:3 squeezed out of 16:9, and one field of two. The mean over frames of AP within 5, 10, 25 and 50 px counts in pixels of 720
-lines of the changed frame.
+while places count in the frame itself. The last rows are poorer cameras and channels: encoders, grey or bright
+pictures, defocus, noise, 4:3 squeezed out of 16:9, and one field of two. The mean over frames of AP within 5, 10, 25
+and 50 px counts in pixels of 720 lines of the changed frame.
 """
 
 from collections.abc import Callable, Iterator, Sequence
