@@ -29,6 +29,7 @@ from plucc.training.second_look_samples import (
     PeakLine,
     carried,
     collate,
+    emptied,
     lesson,
     mine_peaks,
     sample_places,
@@ -36,6 +37,7 @@ from plucc.training.second_look_samples import (
 )
 from plucc.training.shares import SharedSource, parse_source
 from plucc.types import ConfigError, DataError, FloatArray, ImageArray, ModelError, Point, Size
+from plucc.video import read_image
 
 SPEC = SecondLookSpec(backbone="mobilenetv3_small_050", windows_px=(60.0, 180.0), side_px=64, hidden=16)
 
@@ -159,6 +161,20 @@ def test_a_carried_puck_shows_where_its_lesson_says() -> None:
     assert len(learnt.others_px) > 0.9 * len(everywhere)
 
 
+def test_a_puck_painted_over_is_the_first_counter_example_of_its_frame() -> None:
+    image = np.full((720, 1280, 3), 218, np.uint8)
+    image[295:305, 393:407] = 30
+    taught = Lesson(Point(400, 300), np.array([[700.0, 300.0]]), (14.0, 10.0))
+    empty, learnt = emptied(image, taught, np.random.default_rng(2))
+    assert empty.min() > 185
+    assert learnt.puck_px is None
+    np.testing.assert_array_equal(learnt.others_px, [[400.0, 300.0], [700.0, 300.0]])
+    _, labels = sample_places(empty, learnt, SPEC, np.random.default_rng(0))
+    assert len(labels) == 2
+    assert not labels.any()
+    assert emptied(empty, learnt, np.random.default_rng(2)) == (empty, learnt)
+
+
 def test_what_cannot_be_lifted_from_the_ice_stays() -> None:
     image = np.full((720, 1280, 3), 60, np.uint8)
     taught = Lesson(Point(400, 300), np.zeros((1, 2)), (14.0, 10.0))
@@ -201,6 +217,22 @@ def test_mining_goes_on_where_it_was_killed(drawn: Path, tmp_path: Path) -> None
     assert finder.asked == len(dataset) - 5
     assert broken.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     mine_peaks(dataset, dataset.records, broken, lambda: pytest.fail("nothing is left to find"))
+
+
+def test_some_frames_are_mined_as_a_poorer_camera_shows_them(drawn: Path, tmp_path: Path) -> None:
+    """A puck's peak stays in a record's own pixels, for a poorer camera moves nothing."""
+    shown: list[ImageArray] = []
+
+    def finder(image: ImageArray, count: int) -> DarkPlaces:
+        shown.append(image)
+        return Finder()(image, count)
+
+    dataset = read_dataset(drawn)
+    mine_peaks(dataset, dataset.records, tmp_path / "peaks.jsonl", lambda: finder)
+    kept = [read_image(dataset.image_path(record)) for record in dataset.records]
+    alike = [np.array_equal(*pair) for pair in zip(shown, kept, strict=True)]
+    assert {True, False} == set(alike)
+    assert [picture.shape for picture in shown] == [picture.shape for picture in kept]
 
 
 def plan_of(drawn: Path, **changes: object) -> SecondLookPlan:

@@ -1,5 +1,6 @@
 """What the second look learns from: places that a puck model thinks of, and what lies there in truth."""
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from plucc.patches import patches_around
 from plucc.training.dataset import puck_extent
 from plucc.training.frames import FrameFiles, read_lines
 from plucc.training.mixture import Draw
-from plucc.training.painting import transplant
+from plucc.training.painting import paint_out, transplant
 from plucc.training.photometry import degrade
 from plucc.training.sample import Sample, crop_matrix, warped
 from plucc.types import REFERENCE_HEIGHT_PX, FloatArray, ImageArray, Point, Progress, Size, silent
@@ -31,9 +32,11 @@ VISIBLE_FROM = 0.2  # of the puck: with less of it, its place teaches neither ye
 RANK_POWER = 0.7  # how much likelier those places are that the first look prefers
 SHIFTS_PX = (2.0, 1.5)  # at 720 lines, sigma for negatives and positives: the first look is not exact either
 CARRIED = 0.35  # of the frames: variety of what lies around the puck
+PAINTED = 0.1  # of the frames: the puck is painted over, and none of the places shows it
+POORER = 0.5  # of the frames, before they are mined: in a poorer picture the first look errs in games that it knows too
 WITHHELD = 0.1  # of the places, one window: none is to be leant on alone
 GREY = 124  # as ImageNet is on average, so that a withheld window says nothing
-ZOOM = (0.45, 3.0)
+ZOOM = (0.4, 2.5)
 SQUEEZE = (0.75, 1.33)  # of widths alone: 4:3 shown as 16:9, and the other way round
 MARGIN_PX = 16  # around the widest window, so that its edge is changed like its middle
 TURN_RAD = 0.05
@@ -96,13 +99,19 @@ def mine_peaks(
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="\n") as file:
         for record in progress(missing, total=len(missing), label=f"mining {dataset.info.name}"):
-            look = find(read_image(dataset.image_path(record)), PEAKS)
+            look = find(_as_mined(read_image(dataset.image_path(record)), record.image), PEAKS)
             peaks = tuple((round(xy.x, 2), round(xy.y, 2), round(mass, 5)) for xy, mass in look.places)
             line = PeakLine(image=record.image, match=record.match, peaks=peaks, presence=look.presence_logit)
             file.write(line.model_dump_json() + "\n")
             file.flush()
             known[record.image] = line
     return known
+
+
+def _as_mined(image: ImageArray, name: str) -> ImageArray:
+    """Return some frames as they are and some as a poorer camera shows them; the same frame always alike."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    return degrade(image, None, PIXELS, rng) if rng.random() < POORER else image
 
 
 def _resume(path: Path) -> dict[str, PeakLine]:
@@ -167,20 +176,35 @@ class PlaceSamples(TorchDataset[Places]):
         source = self._sources[draw.source]
         rng = np.random.default_rng((self._seed, 4, draw.position))
         image, taught = source.frames[draw.record], source.lessons[draw.record]
-        if rng.random() < CARRIED:
+        chance = rng.random()
+        if chance < CARRIED:
             image, taught = carried(image, taught, rng)
+        elif chance < CARRIED + PAINTED:
+            image, taught = emptied(image, taught, rng)
         return sample_places(image, taught, self._spec, rng)
 
 
 def carried(image: ImageArray, taught: Lesson, rng: np.random.Generator) -> tuple[ImageArray, Lesson]:
     """Return a frame whose puck lies elsewhere, as a streak most times, where it can be lifted from the ice."""
-    nobody = np.zeros((-(-image.shape[0] // 2), -(-image.shape[1] // 2)), np.uint8)
-    moved = transplant(Sample(image, nobody, taught.puck_px, taught.extent_px), rng)
+    moved = transplant(_sample(image, taught), rng)
     if moved.point_px is None or moved.point_px == taught.puck_px:
         return image, taught
     away_px = np.hypot(*(taught.others_px - np.array(tuple(moved.point_px))).T)
     others = taught.others_px[away_px > 2 * CLEAR_PX * image.shape[0] / REFERENCE_HEIGHT_PX]
     return moved.image, replace(taught, puck_px=moved.point_px, others_px=others)
+
+
+def emptied(image: ImageArray, taught: Lesson, rng: np.random.Generator) -> tuple[ImageArray, Lesson]:
+    """Return a frame whose puck is painted over: where it was is one of the places that do not show it."""
+    if taught.puck_px is None:
+        return image, taught
+    others = np.vstack((tuple(taught.puck_px), taught.others_px))
+    return paint_out(_sample(image, taught), rng).image, replace(taught, puck_px=None, others_px=others)
+
+
+def _sample(image: ImageArray, taught: Lesson) -> Sample:
+    nobody = np.zeros((-(-image.shape[0] // 2), -(-image.shape[1] // 2)), np.uint8)
+    return Sample(image, nobody, taught.puck_px, taught.extent_px)
 
 
 def sample_places(image: ImageArray, taught: Lesson, spec: SecondLookSpec, rng: np.random.Generator) -> Places:
