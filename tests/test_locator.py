@@ -1,6 +1,7 @@
 """The way from frames to rows, on drawn clips in which the puck is the only dark spot."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from threading import Semaphore
@@ -138,6 +139,30 @@ def test_the_threshold_for_absence_can_be_moved(clip: Path) -> None:
         for level in (0.01, 0.25, 0.95)
     ]
     assert counts[0] <= counts[1] < counts[2] == 30
+
+
+class Unsure(DarkestSpot):
+    """Finds the same spots, and is sure of none."""
+
+    def __init__(self, probability: float) -> None:
+        self._probability = probability
+
+    def frame(self, image: ImageArray) -> Observation:
+        seen = super().frame(image)
+        unsure = tuple(replace(each, probability=self._probability) for each in seen.candidates)
+        return replace(seen, candidates=unsure)
+
+
+def test_a_picture_s_unsure_place_is_named_where_nothing_around_could_tell_better(tmp_path: Path) -> None:
+    """Whoever wants surer places can leave out those of little confidence; a place that is not named is lost."""
+    cv2.imwrite(str(tmp_path / "0.png"), with_puck(ice(1, 200), Point(300, 100)))
+
+    def source(probability: float, settings: Settings | None = None) -> Source:
+        return next(iter(locate(tmp_path, Unsure(probability), settings))).source
+
+    assert [source(0.2), source(0.1)] == [Source.SEEN, Source.ABSENT]
+    assert source(0.2, Settings(0.25)) is Source.ABSENT
+    assert source(0.1, Settings(0.05)) is Source.SEEN
 
 
 class FlatWorld:

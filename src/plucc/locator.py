@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from math import dist
 from pathlib import Path
@@ -36,7 +36,7 @@ __all__ = [
     "staged",
 ]
 
-ABSENT_BELOW = 0.25  # of confidence
+PICTURE_ABSENT_BELOW = 0.15  # of confidence; a video's path is surer of what it turns down, see TrackLimits
 LIVE_DELAY = 12  # frames
 Place: TypeAlias = tuple[float, float, float] | tuple[None, None, None]  # x_m, y_m, error_m
 _SIGMA_PX = {Source.SEEN: 2.5, Source.INFERRED: 8.0, Source.INTERPOLATED: 12.0}  # at 720 lines
@@ -46,24 +46,30 @@ _SIGMA_PX = {Source.SEEN: 2.5, Source.INFERRED: 8.0, Source.INTERPOLATED: 12.0} 
 class Settings:
     """How to locate.
 
-    Below `absent_below` a frame counts as one without a puck. `follow` looks only around the puck while it is in sight.
+    Below `absent_below` a frame counts as one without a puck; None leaves it to what is looked at, 0.15 for a picture
+    and 0.25 along the path of a video. `follow` looks only around the puck while it is in sight.
     With `delay` rows are decided that many frames later; None waits for the end of the shot, or of a piece of it.
     """
 
-    absent_below: float = ABSENT_BELOW
+    absent_below: float | None = None
     span: Span = field(default_factory=Span)
     follow: bool = False
     delay: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.absent_below <= 1:
+        if self.absent_below is not None and not 0 <= self.absent_below <= 1:
             raise InputError(f"a threshold of {self.absent_below:g} for absence: it is a probability, from 0 to 1")
         if self.delay is not None and self.delay < 0:
             raise InputError(f"a delay of {self.delay} frames: it must be 0 or more")
 
     @property
     def limits(self) -> TrackLimits:
-        return TrackLimits(absent_below=self.absent_below)
+        return TrackLimits() if self.absent_below is None else TrackLimits(absent_below=self.absent_below)
+
+    @property
+    def picture_limits(self) -> TrackLimits:
+        below = PICTURE_ABSENT_BELOW if self.absent_below is None else self.absent_below
+        return TrackLimits(absent_below=below, trust=PICTURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +131,10 @@ def locate_pictures(
     files: Iterable[Path], finder: PuckFinder, settings: Settings, registrar: Registrar | None = None
 ) -> Iterator[Row]:
     """Yield a row for every picture; each is a shot of its own, and registered on its own."""
-    limits = replace(settings.limits, trust=PICTURES)
     for index, path in enumerate(list(files)[:: settings.span.every]):
         image = read_image(path)
         seen = finder.frame(image)
-        point = track_shot([CandidateFrame(seen.size, seen.candidates)], limits)[0]
+        point = track_shot([CandidateFrame(seen.size, seen.candidates)], settings.picture_limits)[0]
         registration = None if registrar is None else registrar.frame(image, seen.players, is_cut=True)
         x_px, y_px = (None, None) if point.xy_px is None else point.xy_px
         place = _on_rink(registration, point, seen.size)

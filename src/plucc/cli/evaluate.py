@@ -37,7 +37,7 @@ def evaluate(
     ] = None,
     absent_below: Annotated[
         float, typer.Option(min=0, max=1, help="Below this confidence an answer counts as no puck.")
-    ] = 0.25,
+    ] = 0.15,
     sheet: Annotated[str, typer.Option(help="The rink: nhl, nhl-pre2014, iihf or ncaa.")] = "nhl",
     pictures: Annotated[int, typer.Option(min=0, help="Pictures in each gallery of the report.")] = 6,
     resamples: Annotated[int, typer.Option(min=100, help="Draws of the bootstrap.")] = 1000,

@@ -38,7 +38,10 @@ StartTime = Annotated[str | None, typer.Option("--start", help="Begin at this ti
 EndTime = Annotated[str | None, typer.Option("--end", help="End before this time.")]
 Every = Annotated[int, typer.Option(min=1, help="Take every n-th frame only.")]
 AbsentBelow = Annotated[
-    float, typer.Option(min=0, max=1, help="Below this confidence a frame counts as one without a puck.")
+    float | None,
+    typer.Option(
+        min=0, max=1, help="Below this confidence a frame counts as one without a puck. Default: 0.25, pictures 0.15."
+    ),
 ]
 Follow = Annotated[bool, typer.Option("--follow", help="Look only around the puck while it is in sight: faster.")]
 Live = Annotated[bool, typer.Option("--live", help="Decide on each frame after a few more, not at the shot's end.")]
@@ -65,7 +68,7 @@ def locate(
     start: StartTime = None,
     end: EndTime = None,
     every: Every = 1,
-    absent_below: AbsentBelow = 0.25,
+    absent_below: AbsentBelow = None,
     follow: Follow = False,
     live: Live = False,
     delay: Delay = 12,

@@ -19,7 +19,7 @@ from plucc.evaluate.scoring import Scoring
 from plucc.evaluate.selection import Labelled, Selection, open_labelled
 from plucc.evaluate.subjects import SHIPPED, HeatmapSubject, Opening, open_subject
 from plucc.evaluate.tables import Measuring, Theme, estimates
-from plucc.locator import ABSENT_BELOW
+from plucc.locator import PICTURE_ABSENT_BELOW
 from plucc.rink.sheet import nhl
 from plucc.types import Box, DataError, InputError, Progress, silent
 from plucc.video import read_image
@@ -156,7 +156,7 @@ def _scorings(
         image = read_image(labelled.dataset.image_path(record))
         for subject, source, found in zip(subjects, sources, answers, strict=True):
             found.append(subject.look(image, source.players(record)).answer())
-    return [Scoring(records, tuple(found), ABSENT_BELOW) for found in answers]
+    return [Scoring(records, tuple(found), PICTURE_ABSENT_BELOW) for found in answers]
 
 
 def _summary_lines(report: SourceReport) -> list[str]:

@@ -20,7 +20,7 @@ from plucc.evaluate.selection import Labelled, Selection, open_labelled
 from plucc.evaluate.subjects import TABLE_SUFFIXES, HeatmapSubject, Opening, Subject, open_subject
 from plucc.evaluate.tables import ALL, Measuring, Protocol, Theme, measured_tables
 from plucc.evaluate.tracking import is_sequence, track_scores
-from plucc.locator import ABSENT_BELOW, locate
+from plucc.locator import PICTURE_ABSENT_BELOW, locate
 from plucc.metrics.figures import CORRECT_PX, is_correct
 from plucc.rink.sheet import sheet_by_name
 from plucc.runtime.onnx import read_card
@@ -43,7 +43,7 @@ class Request:
     selection: Selection = field(default_factory=Selection)
     protocol: Protocol = Protocol.FULL
     opening: Opening = field(default_factory=Opening)
-    absent_below: float = ABSENT_BELOW
+    absent_below: float = PICTURE_ABSENT_BELOW
     sheet: str = "nhl"
     pictures: int = 6  # in each gallery
     resamples: int = 1000
