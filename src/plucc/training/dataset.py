@@ -18,7 +18,7 @@ from plucc.training.mixture import Draw
 from plucc.training.painting import hide, paint_decoy, paint_out, transplant
 from plucc.training.photometry import degrade
 from plucc.training.placement import place_crop, place_frame
-from plucc.training.sample import Sample, magnification, move, move_point
+from plucc.training.sample import Sample, move, move_point
 from plucc.types import ImageArray, Point, Size
 
 SHOWS = 0.15  # a puck counts as seen from this visible fraction on
@@ -121,8 +121,7 @@ def augmented(sample: Sample, spec: Spec, mistakes_px: Sequence[Point], rng: np.
     view = move(sample, matrix, size, _mean_colour(spec))
     if rng.random() < augment.mask_fault:
         view = replace(view, players=faulty(view.players, rng))
-    seen_at = magnification(matrix) * sample.size.height / spec.heatmap.height
-    return replace(view, image=degrade(view.image, view.point_px, augment, rng, seen_at))
+    return replace(view, image=degrade(view.image, view.point_px, augment, rng))
 
 
 def _covered(sample: Sample, augment: AugmentSpec, rng: np.random.Generator, *, players_tell: bool) -> Sample:

@@ -7,45 +7,39 @@ import cv2
 import numpy as np
 
 from plucc.config import AugmentSpec
-from plucc.types import FloatArray, ImageArray, Point
+from plucc.types import ImageArray, Point
 
 Range: TypeAlias = tuple[float, float]
 
 GAIN: Range = (0.65, 1.35)
-GAMMA: Range = (0.55, 1.8)
+GAMMA: Range = (0.7, 1.4)
 LIFT: Range = (-20.0, 25.0)
-BALANCE: Range = (0.85, 1.15)
+BALANCE: Range = (0.9, 1.1)
 SATURATION: Range = (0.4, 1.5)
 COLOURLESS = 0.25  # of the pictures whose hues change
 HALO_PX: Range = (0.7, 2.0)
 HALO: Range = (0.3, 1.5)
 STREAK_PX: Range = (3.0, 11.0)
-GRAIN_PX: Range = (0.5, 1.2)
 COMB_PX: Range = (1.0, 6.0)
 RESCALE: Range = (0.4, 0.9)
 QUALITY: tuple[int, int] = (20, 75)
 
 
-def degrade(
-    image: ImageArray, keep_clear_px: Point | None, spec: AugmentSpec, rng: np.random.Generator, scale: float = 1.0
-) -> ImageArray:
+def degrade(image: ImageArray, keep_clear_px: Point | None, spec: AugmentSpec, rng: np.random.Generator) -> ImageArray:
     """Return the picture as another camera, encoder and channel might have delivered it.
 
     The order is that of a broadcast: optics and sensor first, graphics next, compression last. Graphics stay away from
-    `keep_clear_px`, where the puck is. In a picture that was shrunk, to `scale` of its size, pucks are smaller, and it
-    is defocused by as much less: what cannot be seen teaches only to see what is not there.
+    `keep_clear_px`, where the puck is.
     """
-    least_px, most_px = spec.blur_sigma_px
-    widest_px = max(least_px, most_px * min(scale, 1.0))
     steps: tuple[tuple[float, Callable[[ImageArray], ImageArray]], ...] = (
         (spec.hue, lambda picture: turn_hues(picture, rng)),
         (spec.colour, lambda picture: recolour(picture, rng)),
-        (spec.blur, lambda picture: blur(picture, rng.uniform(least_px, widest_px))),
+        (spec.blur, lambda picture: blur(picture, rng.uniform(*spec.blur_sigma_px))),
         (spec.streak, lambda picture: streak(picture, rng.uniform(*STREAK_PX), rng.uniform(0, np.pi))),
-        (spec.noise, lambda picture: add_noise(picture, 255 * spec.noise_std * rng.uniform(0.1, 1.0), rng)),
+        (spec.noise, lambda picture: add_noise(picture, 255 * spec.noise_std * rng.uniform(0.2, 1.0), rng)),
         (spec.interlace, lambda picture: interlace(picture, rng)),
         (spec.sharpen, lambda picture: sharpen(picture, rng.uniform(*HALO_PX), rng.uniform(*HALO))),
-        (spec.rescale, lambda picture: rescale(picture, rng.uniform(*RESCALE), rng)),
+        (spec.rescale, lambda picture: rescale(picture, rng.uniform(*RESCALE))),
         (spec.overlay, lambda picture: overlay(picture, keep_clear_px, rng)),
         (spec.recompress, lambda picture: recompress(picture, int(rng.integers(*QUALITY, endpoint=True)))),
     )
@@ -61,7 +55,7 @@ def recolour(image: ImageArray, rng: np.random.Generator) -> ImageArray:
         image = _saturated(image, rng.uniform(*SATURATION))
     level = np.arange(256, dtype=np.float32)[:, None] / 255
     balance = rng.uniform(*BALANCE, size=3).astype(np.float32)
-    curve = 255 * level ** np.exp(rng.uniform(*np.log(GAMMA))) * rng.uniform(*GAIN) * balance + rng.uniform(*LIFT)
+    curve = 255 * level ** rng.uniform(*GAMMA) * rng.uniform(*GAIN) * balance + rng.uniform(*LIFT)
     table = np.clip(np.rint(curve), 0, 255).astype(np.uint8)
     return np.asarray(cv2.LUT(image, table[None]), np.uint8)
 
@@ -101,12 +95,9 @@ def line_kernel(length_px: float, angle_rad: float) -> np.ndarray:
 
 
 def add_noise(image: ImageArray, std: float, rng: np.random.Generator) -> ImageArray:
-    """Add sensor noise, half of the time the same in all three channels, half of the time in grains."""
+    """Add sensor noise, half of the time the same in all three channels."""
     channels = 1 if rng.random() < 0.5 else 3
-    noise: FloatArray = rng.standard_normal((*image.shape[:2], channels), dtype=np.float32)
-    if rng.random() < 0.5:
-        grains = cv2.GaussianBlur(noise, (0, 0), rng.uniform(*GRAIN_PX)).reshape(noise.shape)
-        noise = np.asarray(grains / max(float(grains.std()), 1e-6))
+    noise = rng.standard_normal((*image.shape[:2], channels), dtype=np.float32)
     return np.clip(image + std * noise, 0, 255).astype(np.uint8)
 
 
@@ -126,12 +117,10 @@ def interlace(image: ImageArray, rng: np.random.Generator) -> ImageArray:
     return woven
 
 
-def rescale(image: ImageArray, factor: float, rng: np.random.Generator) -> ImageArray:
-    """Lose resolution: down by `factor` and up again, half of the time compressed in between as an old feed is."""
+def rescale(image: ImageArray, factor: float) -> ImageArray:
+    """Lose resolution: down by `factor` and up again."""
     height, width = image.shape[:2]
     small = cv2.resize(image, (round(width * factor), round(height * factor)), interpolation=cv2.INTER_AREA)
-    if rng.random() < 0.5:
-        small = recompress(np.asarray(small, np.uint8), int(rng.integers(*QUALITY, endpoint=True)))
     return np.asarray(cv2.resize(small, (width, height), interpolation=cv2.INTER_LINEAR), np.uint8)
 
 

@@ -80,8 +80,8 @@ def move(sample: Sample, matrix: FloatArray, size: Size, border: tuple[int, int,
     half_size = Size(-(-size.width // CONTEXT_STRIDE), -(-size.height // CONTEXT_STRIDE))
     return replace(
         sample,
-        image=warped(sample.image, matrix, size, border),
-        players=warped(sample.players, half @ matrix @ np.linalg.inv(half), half_size, (0, 0, 0)),
+        image=_warp(sample.image, matrix, size, border),
+        players=_warp(sample.players, half @ matrix @ np.linalg.inv(half), half_size, (0, 0, 0)),
         point_px=None if sample.point_px is None else move_point(sample.point_px, matrix),
         extent_px=(sample.extent_px[0] * magnification(matrix), sample.extent_px[1] * magnification(matrix)),
         homography=None if sample.homography is None else sample.homography @ np.linalg.inv(matrix),
@@ -99,14 +99,17 @@ def magnification(matrix: FloatArray) -> float:
     return float(np.sqrt(abs(np.linalg.det(matrix[:2, :2]))))
 
 
-def warped(image: ImageArray, matrix: FloatArray, size: Size, border: tuple[int, int, int]) -> ImageArray:
-    """Return an image seen through an affine map, low-passed where it shrinks."""
+def _shift(x: float, y: float) -> FloatArray:
+    return np.array([[1.0, 0.0, x], [0.0, 1.0, y], [0.0, 0.0, 1.0]])
+
+
+def _warp(image: ImageArray, matrix: FloatArray, size: Size, border: tuple[int, int, int]) -> ImageArray:
     scale = magnification(matrix)
     if scale < 0.9:  # what shrinks is smoothed first: thin streaks must fade, not flicker
         image = _smoothed(image, matrix, size, 0.5 * np.sqrt(1 / scale**2 - 1))
     # OpenCV counts from pixel centres, this program from pixel corners
     indexed = _shift(-0.5, -0.5) @ matrix @ _shift(0.5, 0.5)
-    seen = cv2.warpAffine(
+    warped = cv2.warpAffine(
         image,
         indexed[:2],
         (size.width, size.height),
@@ -114,11 +117,7 @@ def warped(image: ImageArray, matrix: FloatArray, size: Size, border: tuple[int,
         borderMode=cv2.BORDER_CONSTANT,
         borderValue=border,
     )
-    return np.asarray(seen, np.uint8)
-
-
-def _shift(x: float, y: float) -> FloatArray:
-    return np.array([[1.0, 0.0, x], [0.0, 1.0, y], [0.0, 0.0, 1.0]])
+    return np.asarray(warped, np.uint8)
 
 
 def _smoothed(image: ImageArray, matrix: FloatArray, size: Size, sigma_px: float) -> ImageArray:

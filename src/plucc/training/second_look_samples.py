@@ -1,6 +1,5 @@
 """What the second look learns from: places that a puck model thinks of, and what lies there in truth."""
 
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +18,10 @@ from plucc.patches import patches_around
 from plucc.training.dataset import puck_extent
 from plucc.training.frames import FrameFiles, read_lines
 from plucc.training.mixture import Draw
-from plucc.training.painting import paint_out, transplant
+from plucc.training.painting import transplant
 from plucc.training.photometry import degrade
-from plucc.training.sample import Sample, crop_matrix, warped
-from plucc.types import REFERENCE_HEIGHT_PX, FloatArray, ImageArray, Point, Progress, Size, silent
+from plucc.training.sample import Sample
+from plucc.types import REFERENCE_HEIGHT_PX, FloatArray, ImageArray, Point, Progress, silent
 from plucc.video import read_image
 
 PEAKS = 24
@@ -32,27 +31,20 @@ VISIBLE_FROM = 0.2  # of the puck: with less of it, its place teaches neither ye
 RANK_POWER = 0.7  # how much likelier those places are that the first look prefers
 SHIFTS_PX = (2.0, 1.5)  # at 720 lines, sigma for negatives and positives: the first look is not exact either
 CARRIED = 0.35  # of the frames: variety of what lies around the puck
-PAINTED = 0.1  # of the frames: the puck is painted over, and none of the places shows it
-POORER = 0.5  # of the frames, before they are mined: in a poorer picture the first look errs in games that it knows too
 WITHHELD = 0.1  # of the places, one window: none is to be leant on alone
 GREY = 124  # as ImageNet is on average, so that a withheld window says nothing
-ZOOM = (0.4, 2.5)
-SQUEEZE = (0.75, 1.33)  # of widths alone: 4:3 shown as 16:9, and the other way round
-MARGIN_PX = 16  # around the widest window, so that its edge is changed like its middle
-TURN_RAD = 0.05
-BLACK = (0, 0, 0)  # beyond the frame, as in use
+ZOOM = (0.5, 3.0)  # of what a window shows: pucks of twice to a third of their size
 PIXELS = AugmentSpec(
     colour=0.8,
     hue=0.15,
     sharpen=0.15,
-    blur=0.35,
-    blur_sigma_px=(0.4, 2.2),
+    blur=0.25,
+    blur_sigma_px=(0.4, 1.6),
     streak=0.08,
-    interlace=0.08,
-    rescale=0.2,
-    noise=0.35,
-    noise_std=0.05,
-    recompress=0.4,
+    rescale=0.15,
+    noise=0.3,
+    noise_std=0.035,
+    recompress=0.3,
 )
 
 Peak: TypeAlias = tuple[float, float, Annotated[float, Field(ge=0, le=1)]]
@@ -99,19 +91,13 @@ def mine_peaks(
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="\n") as file:
         for record in progress(missing, total=len(missing), label=f"mining {dataset.info.name}"):
-            look = find(_as_mined(read_image(dataset.image_path(record)), record.image), PEAKS)
+            look = find(read_image(dataset.image_path(record)), PEAKS)
             peaks = tuple((round(xy.x, 2), round(xy.y, 2), round(mass, 5)) for xy, mass in look.places)
             line = PeakLine(image=record.image, match=record.match, peaks=peaks, presence=look.presence_logit)
             file.write(line.model_dump_json() + "\n")
             file.flush()
             known[record.image] = line
     return known
-
-
-def _as_mined(image: ImageArray, name: str) -> ImageArray:
-    """Return some frames as they are and some as a poorer camera shows them; the same frame always alike."""
-    rng = np.random.default_rng(zlib.crc32(name.encode()))
-    return degrade(image, None, PIXELS, rng) if rng.random() < POORER else image
 
 
 def _resume(path: Path) -> dict[str, PeakLine]:
@@ -176,35 +162,20 @@ class PlaceSamples(TorchDataset[Places]):
         source = self._sources[draw.source]
         rng = np.random.default_rng((self._seed, 4, draw.position))
         image, taught = source.frames[draw.record], source.lessons[draw.record]
-        chance = rng.random()
-        if chance < CARRIED:
+        if rng.random() < CARRIED:
             image, taught = carried(image, taught, rng)
-        elif chance < CARRIED + PAINTED:
-            image, taught = emptied(image, taught, rng)
         return sample_places(image, taught, self._spec, rng)
 
 
 def carried(image: ImageArray, taught: Lesson, rng: np.random.Generator) -> tuple[ImageArray, Lesson]:
     """Return a frame whose puck lies elsewhere, as a streak most times, where it can be lifted from the ice."""
-    moved = transplant(_sample(image, taught), rng)
+    nobody = np.zeros((-(-image.shape[0] // 2), -(-image.shape[1] // 2)), np.uint8)
+    moved = transplant(Sample(image, nobody, taught.puck_px, taught.extent_px), rng)
     if moved.point_px is None or moved.point_px == taught.puck_px:
         return image, taught
     away_px = np.hypot(*(taught.others_px - np.array(tuple(moved.point_px))).T)
     others = taught.others_px[away_px > 2 * CLEAR_PX * image.shape[0] / REFERENCE_HEIGHT_PX]
     return moved.image, replace(taught, puck_px=moved.point_px, others_px=others)
-
-
-def emptied(image: ImageArray, taught: Lesson, rng: np.random.Generator) -> tuple[ImageArray, Lesson]:
-    """Return a frame whose puck is painted over: where it was is one of the places that do not show it."""
-    if taught.puck_px is None:
-        return image, taught
-    others = np.vstack((tuple(taught.puck_px), taught.others_px))
-    return paint_out(_sample(image, taught), rng).image, replace(taught, puck_px=None, others_px=others)
-
-
-def _sample(image: ImageArray, taught: Lesson) -> Sample:
-    nobody = np.zeros((-(-image.shape[0] // 2), -(-image.shape[1] // 2)), np.uint8)
-    return Sample(image, nobody, taught.puck_px, taught.extent_px)
 
 
 def sample_places(image: ImageArray, taught: Lesson, spec: SecondLookSpec, rng: np.random.Generator) -> Places:
@@ -216,8 +187,7 @@ def sample_places(image: ImageArray, taught: Lesson, spec: SecondLookSpec, rng: 
     places = [(taught.others_px[index], 0) for index in chosen]
     if taught.puck_px is not None:
         places += [(np.array(tuple(taught.puck_px)), 1)] * POSITIVES
-    camera = int(rng.integers(2**32))  # one for all, as in use: the puck is told from what its own picture shows
-    patches = np.stack([_seen(image, place + _shift(label, image, rng), camera, spec) for place, label in places])
+    patches = np.stack([_seen(image, place, SHIFTS_PX[label], spec, rng) for place, label in places])
     withhold(patches, rng)
     return patches, np.array([label for _, label in places], np.float32)
 
@@ -237,26 +207,15 @@ def collate(samples: Sequence[Places]) -> Batch:
     return torch.from_numpy(patches), torch.from_numpy(labels), torch.from_numpy(frames)
 
 
-def _shift(label: int, image: ImageArray, rng: np.random.Generator) -> FloatArray:
-    return np.asarray(rng.normal(0, SHIFTS_PX[label], 2) * image.shape[0] / REFERENCE_HEIGHT_PX)
-
-
-def _seen(image: ImageArray, place: FloatArray, camera: int, spec: SecondLookSpec) -> ImageArray:
-    """Return the windows around a place as another camera and channel might have delivered them.
-
-    The picture changes first and the windows are cut from it then, so that they blur, grain and block as in use.
-    """
-    rng = np.random.default_rng(camera)
+def _seen(
+    image: ImageArray, place: FloatArray, shift_px: float, spec: SecondLookSpec, rng: np.random.Generator
+) -> ImageArray:
+    """Return the windows around a place, shifted, zoomed, mirrored and degraded, all of them alike."""
+    scale = 720 / image.shape[0]
     zoom = float(np.exp(rng.uniform(*np.log(ZOOM))))
-    side = round(max(spec.windows_px)) + MARGIN_PX
-    matrix = crop_matrix(
-        Point(*place),
-        Size(side, side),
-        scale=zoom * REFERENCE_HEIGHT_PX / image.shape[0],
-        squeeze=float(np.exp(rng.uniform(*np.log(SQUEEZE)))),
-        rotation_rad=float(rng.uniform(-TURN_RAD, TURN_RAD)),
-        flip=bool(rng.random() < 0.5),
-    )
-    around = degrade(warped(image, matrix, Size(side, side), BLACK), None, PIXELS, rng, zoom)
-    patches = patches_around(around, np.full((1, 2), side / 2), spec.windows_px, spec.side_px, scale=1.0)
-    return np.asarray(patches[0])
+    moved = place + rng.normal(0, shift_px, 2) / scale
+    windows = patches_around(image, moved[None], spec.windows_px, spec.side_px, scale=scale / zoom)[0]
+    if rng.random() < 0.5:
+        windows = windows[:, :, ::-1]
+    column = np.ascontiguousarray(windows).reshape(-1, spec.side_px, 3)  # one picture, so that all change alike
+    return degrade(column, None, PIXELS, rng).reshape(windows.shape)
