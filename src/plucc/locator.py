@@ -36,7 +36,7 @@ __all__ = [
     "staged",
 ]
 
-PICTURE_ABSENT_BELOW = 0.15  # of confidence; a video's path is surer of what it turns down, see TrackLimits
+PICTURE_ABSENT_BELOW = 0.15  # of confidence: nothing around a picture tells better; the limits of a path are higher
 LIVE_DELAY = 12  # frames
 Place: TypeAlias = tuple[float, float, float] | tuple[None, None, None]  # x_m, y_m, error_m
 _SIGMA_PX = {Source.SEEN: 2.5, Source.INFERRED: 8.0, Source.INTERPOLATED: 12.0}  # at 720 lines
