@@ -23,7 +23,8 @@ test: check $(CORE)/.core
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses auto -m 'hypothesis and not slow' --hypothesis-profile exploring
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow --ignore tests/training
+	$(BIN)/python -m pytest -m slow tests/training
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
