@@ -1,5 +1,6 @@
 """The way from frames to rows, on drawn clips in which the puck is the only dark spot."""
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -10,11 +11,13 @@ import cv2
 import numpy as np
 import pytest
 
-from plucc.locator import Observation, Settings, locate
+from plucc.cli.evaluate import evaluate as evaluate_command
+from plucc.cli.locate import locate as locate_command
+from plucc.locator import PICTURE_ABSENT_BELOW, Observation, Settings, locate
 from plucc.puck_finder import Locator, shows
 from plucc.runtime.load import Backend
 from plucc.shots import LOOK_AHEAD
-from plucc.track import Candidate
+from plucc.track import Candidate, TrackLimits
 from plucc.types import ImageArray, InputError, Point, Size, Source
 from plucc.video import Span, write_video
 
@@ -163,6 +166,21 @@ def test_a_picture_s_unsure_place_is_named_where_nothing_around_could_tell_bette
     assert [source(0.2), source(0.1)] == [Source.SEEN, Source.ABSENT]
     assert source(0.2, Settings(0.25)) is Source.ABSENT
     assert source(0.1, Settings(0.05)) is Source.SEEN
+
+
+def test_a_video_s_unsure_place_is_not_named_where_a_picture_s_is(clip: Path) -> None:
+    def named(settings: Settings) -> bool:
+        return any(row.source is not Source.ABSENT for row in locate(clip, Unsure(0.17), settings))
+
+    assert not named(Settings())
+    assert named(Settings(PICTURE_ABSENT_BELOW))
+
+
+def test_commands_name_the_thresholds_in_use() -> None:
+    scored = inspect.signature(evaluate_command).parameters["absent_below"].default
+    assert scored == PICTURE_ABSENT_BELOW
+    told = inspect.signature(locate_command).parameters["absent_below"].annotation.__metadata__[0].help
+    assert f"Default: {TrackLimits().absent_below:g}, pictures {PICTURE_ABSENT_BELOW:g}." in told
 
 
 class FlatWorld:

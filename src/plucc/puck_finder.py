@@ -27,7 +27,7 @@ from plucc.weighing import Evidence
 CANDIDATES = 5
 MOST_AT_ONCE = 8  # looks, each of which takes some 70 MB; threads beyond that work on the same ones
 VISIBLE_FROM = 0.6  # of the first look's presence: of rendered frames below it as many hide the puck as show it
-SHOWS_FROM = 0.25  # of a candidate's probability: below it the frame by itself would not be said to show the puck
+SHOWS_FROM = 0.25  # of a candidate's probability: with less, a player nearby is likelier to hide the puck
 UNSURE_BELOW = 0.6  # of the best place's probability: below it a picture is worth another look
 _REACH_PX = 16.0  # at 720 lines: a candidate this near to a player may be hidden by one
 _GRID_PX = 32  # the network's coarsest cells: a part of the frame that starts on them is seen as in the whole
