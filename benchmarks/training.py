@@ -22,6 +22,7 @@ from torch import Tensor
 from plucc.config import Spec, load_config
 from plucc.network.plucc import build_plucc
 from plucc.training.dataset import TrainingSamples, collate, use_one_thread
+from plucc.training.depthwise import keep_depthwise_full
 from plucc.training.mixture import MixtureBatches, ResumableLoader
 from plucc.training.objective import Objective
 from plucc.training.sources import open_sources
@@ -142,6 +143,8 @@ def _stepper(spec: Spec, variant: Variant):  # type: ignore[no-untyped-def]
         net.to(memory_format=torch.channels_last)
     if variant.compiled:
         net.compile()
+    if variant.half:
+        keep_depthwise_full(net)
     optimizer = torch.optim.AdamW(net.parameters(), fused=True)
     objective = Objective(spec.heatmap.sigma_px, spec.network.logit_stride, background_weight=0.1)
 

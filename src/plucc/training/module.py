@@ -13,6 +13,7 @@ from plucc.network.detectors import PuckDetector
 from plucc.network.plucc import PuckNetwork
 from plucc.training.averaging import WeightAverage
 from plucc.training.dataset import Batch
+from plucc.training.depthwise import keep_depthwise_full
 from plucc.training.objective import Losses, Objective
 from plucc.training.schedule import Plateau, learning_rate
 from plucc.training.validation import Scores, Sighting, ValidationBatch, heatmap_picture, normalised, score, sightings
@@ -100,6 +101,8 @@ class PuckModule(pl.LightningModule):
             freeze_batch_norm(self.network)
         if self._average is not None:
             self._average.network.to(self.device)
+        if self.spec.train.precision == "bf16-mixed" and self.device.type == "cpu":
+            keep_depthwise_full(self.network)
         if self._chance is not None:
             torch.set_rng_state(self._chance)
 

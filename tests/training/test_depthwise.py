@@ -1,0 +1,48 @@
+"""Depthwise layers leave autocast; nothing else about the network changes."""
+
+from copy import deepcopy
+
+import torch
+from torch import nn
+
+from plucc.training.depthwise import FullPrecisionConv2d, keep_depthwise_full
+
+
+def network() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 8, 1), nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.Conv2d(8, 4, 1))
+
+
+def test_only_depthwise_layers_are_taken_out() -> None:
+    net = network()
+    keep_depthwise_full(net)
+    assert [type(part) for part in net] == [nn.Conv2d, FullPrecisionConv2d, nn.Conv2d]
+
+
+def test_their_answers_are_exact_in_the_midst_of_bfloat16() -> None:
+    net, features = network(), torch.randn(2, 8, 9, 9)
+    exact = net[1](features)
+    keep_depthwise_full(net)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(net[1](features), exact)
+        assert net[2](net[1](features)).dtype is torch.bfloat16
+        assert net[1](features.bfloat16()).dtype is torch.float32
+
+
+def test_gradients_reach_layers_on_both_sides() -> None:
+    net = network()
+    keep_depthwise_full(net)
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = net(torch.randn(2, 3, 9, 9)).float().square().mean()
+    loss.backward()
+    assert all(value.grad is not None and value.grad.dtype is torch.float32 for value in net.parameters())
+
+
+def test_weights_fit_into_an_ordinary_network_and_copies_have_their_own() -> None:
+    net = network()
+    keep_depthwise_full(net)
+    network().load_state_dict(net.state_dict())
+    copy = deepcopy(net)
+    copy[1].weight.data.zero_()
+    assert net[1].weight.abs().sum() > 0
+    assert copy[1](torch.ones(1, 8, 3, 3)).sum() == copy[1].bias.sum() * 9
