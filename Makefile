@@ -23,8 +23,8 @@ test: check $(CORE)/.core
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses auto -m 'hypothesis and not slow' --hypothesis-profile exploring
-	$(BIN)/python -m pytest -m slow --ignore tests/training
-	$(BIN)/python -m pytest -m slow tests/training
+	$(BIN)/python -m pytest -m slow --ignore tests/training --ignore tests/retrain
+	$(BIN)/python -m pytest -m slow tests/training tests/retrain
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -17,6 +17,7 @@ from plucc.cli import (
     players,
     register,
     reproduce,
+    retrain,
     second_look,
     synth,
     train,
@@ -50,6 +51,7 @@ app.add_typer(second_look.app, name="second-look")
 app.command(name="evaluate")(evaluate.evaluate)
 app.command(name="explain")(explain.explain)
 app.command(name="reproduce")(reproduce.reproduce)
+app.command(name="retrain")(retrain.retrain)
 
 
 def _print_version(wanted: bool) -> None:

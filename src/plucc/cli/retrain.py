@@ -1,0 +1,48 @@
+"""`plucc retrain`: weights like the shipped ones, from labelled frames to a report, with one command."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plucc.cli.console import bar, out
+
+
+def retrain(
+    frames: Annotated[Path, typer.Argument(help="Labelled frames in YOLO's layout, such as HockeyAI's folder.")],
+    folder: Annotated[Path, typer.Option("--out", help="Folder for data, runs, models and the report.")],
+    protocol: Annotated[str, typer.Option(help="A protocol's YAML file, or the shipped one.")] = "hockeyai",
+    backbone: Annotated[
+        Path | None,
+        typer.Option(help="ImageNet weights of timm's mobilenetv3_small_100. Default: from timm's hub."),
+    ] = None,
+    scratch: Annotated[bool, typer.Option("--scratch", help="Start without ImageNet weights.")] = False,
+    scale: Annotated[
+        float, typer.Option(min=1e-5, help="Train so many times as long as the protocol says: 0.01 to see it work.")
+    ] = 1.0,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Override a setting of the networks' training, such as train.devices=2."),
+    ] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes that render.")] = 2,
+) -> None:
+    """Make weights as the shipped ones are made, and score them on the test games; what was stopped goes on."""
+    # threads that spin while they wait halve the speed of a machine that does anything else; read when torch loads
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from plucc.retrain.protocol import load_protocol
+    from plucc.retrain.run import Wish
+    from plucc.retrain.run import retrain as run_all
+
+    wish = Wish(
+        frames,
+        folder,
+        load_protocol(protocol),
+        backbone,
+        scratch,
+        scale,
+        tuple(overrides or ()),
+        processes,
+    )
+    report = run_all(wish, say=lambda line: out.print(line, markup=False), progress=bar)
+    out.print(f"{report}: the report; the models are in {folder}", markup=False)

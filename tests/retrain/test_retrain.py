@@ -1,0 +1,113 @@
+"""The whole protocol on a few rendered frames: killed on the way, it goes on; its models find each other."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import timm
+import torch
+
+from plucc.data.exporters.yolo import export_yolo
+from plucc.data.manifest import read_dataset
+from plucc.puck_finder import Locator
+from plucc.retrain.protocol import ProtocolSpec, load_protocol
+from plucc.retrain.run import DONE_FILE, Wish, retrain
+from plucc.runtime.onnx import read_card
+from plucc.synth.frames import plan_frames, write_frames
+from plucc.types import InputError, Size
+from plucc.video import read_image
+
+STEPS = [
+    "import frames",
+    "find players",
+    "render frames",
+    "train swift",
+    "train swift-l",
+    "train the second look",
+    "attach it",
+    "fit confidence",
+    "evaluate",
+]
+SHORT = ("train.steps=2", "train.batch=2", "train.epoch_samples=4", "data.crop_px=96", "data.workers=0")
+
+
+class KilledError(Exception):
+    """Stands for a machine that was switched off."""
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return labelled frames in YOLO's layout, of four matches."""
+    folder = tmp_path_factory.mktemp("labelled")
+    write_frames(folder / "own", plan_frames(12, 7, Size(320, 180), frames_per_match=3))
+    export_yolo(read_dataset(folder / "own"), folder / "yolo", None)
+    return folder / "yolo"
+
+
+@pytest.fixture(scope="module")
+def protocol(frames: Path) -> ProtocolSpec:
+    matches = sorted({line.split(",")[1] for line in (frames / "index.csv").read_text().splitlines()[1:]})
+    labels = {"puck": ["puck"], "players": ["skater", "goaltender", "referee"], "match_from": "index.csv:match"}
+    games = {"validation": matches[:1], "test": matches[1:2], "labels": labels}
+    return ProtocolSpec.model_validate(load_protocol("hockeyai").model_dump(mode="json") | games)
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("weights") / "backbone.pth"
+    torch.save(timm.create_model("mobilenetv3_small_100").state_dict(), file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def wish(frames: Path, protocol: ProtocolSpec, backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Wish:
+    out = tmp_path_factory.mktemp("retrain") / "out"
+    return Wish(frames, out, protocol, backbone, scale=1e-4, overrides=SHORT, processes=1)
+
+
+@pytest.mark.slow
+def test_stopped_run_goes_on_and_ends_with_models_and_a_report(wish: Wish) -> None:
+    def dying(line: str) -> None:
+        if line.startswith("train swift-l"):
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        retrain(wish, say=dying)
+    assert json.loads((wish.out / DONE_FILE).read_text()) == STEPS[:4]
+    before = (wish.out / "swift.onnx").stat().st_mtime_ns
+    weights = (wish.out / "runs" / "swift" / "final.ckpt").stat().st_mtime_ns
+
+    heard: list[str] = []
+    report = retrain(wish, say=heard.append)
+    assert heard[:4] == [f"{name}: done before" for name in STEPS[:4]]
+    assert json.loads((wish.out / DONE_FILE).read_text()) == STEPS
+    assert (wish.out / "runs" / "swift" / "final.ckpt").stat().st_mtime_ns == weights
+    assert (wish.out / "swift.onnx").stat().st_mtime_ns > before  # its card names its companions now
+    assert {"report.html", "report.md", "rows.csv"} <= {file.name for file in report.iterdir()}
+    assert f"matches {wish.protocol.test[0]}" in (report / "report.md").read_text()
+
+    cards = {name: read_card(wish.out / f"{name}.onnx") for name in ("swift", "swift-l")}
+    assert {card.second_look for card in cards.values()} == {"swift-second.onnx"}
+    assert [card.second_opinion for card in cards.values()] == ["swift-l.onnx", "swift.onnx"]
+    assert all(card.data["test_matches"] == list(wish.protocol.test) for card in cards.values())
+    image = read_image(next(iter(sorted((wish.out / "data" / "rendered" / "frames").iterdir()))))
+    assert Locator(wish.out / "swift.onnx", threads=1).frame(image).candidates
+
+
+def test_another_plan_is_not_mixed_in(wish: Wish, tmp_path: Path) -> None:
+    plans = [Wish(wish.source, tmp_path, wish.protocol, wish.backbone, scale=scale) for scale in (1.0, 0.5)]
+    (tmp_path / "plan.json").write_text("{}")
+    for plan in plans:
+        with pytest.raises(InputError, match="holds weights of another plan"):
+            retrain(plan, say=lambda _: None)
+
+
+def test_missing_frames_or_weights_are_named(wish: Wish, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no folder: give the one with frames/"):
+        retrain(Wish(tmp_path / "none", tmp_path / "a", wish.protocol), say=lambda _: None)
+    with pytest.raises(InputError, match="does not exist: give the backbone's weights"):
+        retrain(Wish(wish.source, tmp_path / "b", wish.protocol, tmp_path / "none.pth"), say=lambda _: None)
+    assert not (tmp_path / "b").exists()
