@@ -1,6 +1,7 @@
 """The whole protocol on a few rendered frames: killed on the way, it goes on; its models find each other."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from plucc.retrain.protocol import ProtocolSpec, load_protocol
 from plucc.retrain.run import DONE_FILE, Wish, retrain
 from plucc.runtime.onnx import read_card
 from plucc.synth.frames import plan_frames, write_frames
-from plucc.types import InputError, Size
+from plucc.types import ConfigError, InputError, Size
 from plucc.video import read_image
 
 STEPS = [
@@ -103,6 +104,13 @@ def test_another_plan_is_not_mixed_in(wish: Wish, tmp_path: Path) -> None:
     for plan in plans:
         with pytest.raises(InputError, match="holds weights of another plan"):
             retrain(plan, say=lambda _: None)
+
+
+def test_a_mistyped_setting_is_named_before_anything_is_done(wish: Wish, tmp_path: Path) -> None:
+    mistyped = replace(wish, out=tmp_path / "out", overrides=("train.epohs=3",))
+    with pytest.raises(ConfigError, match="epohs"):
+        retrain(mistyped, say=lambda _: None)
+    assert not mistyped.out.exists()
 
 
 def test_missing_frames_or_weights_are_named(wish: Wish, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class NetworkPlan(Section):
     overrides: tuple[str, ...] = ()
 
 
-class SecondLookPlanSpec(Section):
+class SecondLookBudget(Section):
     """The second look on the first network's peaks."""
 
     network: SecondLookSpec = SecondLookSpec()
@@ -60,7 +60,7 @@ class ProtocolSpec(Section):
     rendered: RenderedSpec
     networks: tuple[NetworkPlan, ...] = Field(min_length=1)
     settings: tuple[str, ...] = ()
-    second_look: SecondLookPlanSpec
+    second_look: SecondLookBudget
 
 
 def load_protocol(source: str) -> ProtocolSpec:

@@ -3,9 +3,11 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from plucc.config import Spec
 from plucc.context.maskfile import write_dataset_masks
 from plucc.context.shipped import ShippedFinder
 from plucc.data.findings import Findings
@@ -50,8 +52,8 @@ def retrain(wish: Wish, *, say: Say = print, progress: Progress = silent) -> Pat
     """Carry out every step that is not done yet and return the folder of the report on the test games."""
     for module in ("torch", "lightning", "timm", "tensorboard", "onnx", "onnxscript"):
         require(module, "train")
-    _settle(wish)
     making = Making(wish, say, progress)
+    _settle(wish)
     done = _done(wish.out)
     for name, step in making.steps().items():
         if name in done:
@@ -72,19 +74,17 @@ class Making:
         self._wish, self._say, self._progress = wish, say, progress
         self._protocol = wish.protocol
         out = wish.out
-        self.real, self.rendered, self.masks = (
-            out / "data" / "real",
-            out / "data" / "rendered",
-            out / "data/players.jsonl",
-        )
+        self.real, self.rendered, self.masks = (out / "data" / name for name in ("real", "rendered", "players.jsonl"))
         self.models = [out / f"{plan.name}.onnx" for plan in self._protocol.networks]
         self.second, self.report = out / f"{self._protocol.networks[0].name}-second.onnx", out / "report"
+        self._specs = [self._spec(plan) for plan in self._protocol.networks]  # a typo is named before anything is done
 
     def steps(self) -> dict[str, Callable[[], None]]:
         """Return what is to be done, in its order, by name."""
-        networks: dict[str, Callable[[], None]] = {}
-        for plan, model in zip(self._protocol.networks, self.models, strict=True):
-            networks[f"train {plan.name}"] = lambda plan=plan, model=model: self._train(plan, model)  # type: ignore[misc]
+        networks = {
+            f"train {plan.name}": partial(self._train, plan.name, spec, model)
+            for plan, spec, model in zip(self._protocol.networks, self._specs, self.models, strict=True)
+        }
         return {
             "import frames": self._import,
             "find players": self._find_players,
@@ -117,16 +117,16 @@ class Making:
         plan = plan_frames(count, spec.seed, FRAME, frames_per_match=spec.frames_per_match)
         write_frames(self.rendered, plan, processes=self._wish.processes, progress=self._progress)
 
-    def _train(self, plan: NetworkPlan, model: Path) -> None:
+    def _train(self, name: str, spec: Spec, model: Path) -> None:
         from plucc.export import export_checkpoint  # noqa: PLC0415  # torch loads when it is needed
         from plucc.training.fit import FINAL_FILE, train  # noqa: PLC0415
 
-        run = self._wish.out / "runs" / plan.name
+        run = self._wish.out / "runs" / name
         if not (run / FINAL_FILE).is_file():
-            train(self._spec(plan), run, resume=True, say=lambda line: self._say(f"  {line}"))
+            train(spec, run, resume=True, say=lambda line: self._say(f"  {line}"))
         export_checkpoint(run / FINAL_FILE, model)
 
-    def _spec(self, plan: NetworkPlan) -> Any:
+    def _spec(self, plan: NetworkPlan) -> Spec:
         share = self._protocol.rendered.share
         data = {
             "datasets": [
