@@ -19,7 +19,7 @@ def retrain(
     ] = None,
     scratch: Annotated[bool, typer.Option("--scratch", help="Start without ImageNet weights.")] = False,
     scale: Annotated[
-        float, typer.Option(min=1e-5, help="Train so many times as long as the protocol says: 0.01 to see it work.")
+        float, typer.Option(min=1e-5, help="Train so many times as long as the protocol says: 0.002 to see it work.")
     ] = 1.0,
     overrides: Annotated[
         list[str] | None,
