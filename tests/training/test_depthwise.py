@@ -1,11 +1,16 @@
 """Depthwise layers leave autocast; nothing else about the network changes."""
 
 from copy import deepcopy
+from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
+from plucc.config import load_preset
+from plucc.network.plucc import build_plucc
 from plucc.training.depthwise import FullPrecisionConv2d, keep_depthwise_full
+from plucc.training.module import PuckModule
 
 
 def network() -> nn.Sequential:
@@ -46,3 +51,12 @@ def test_weights_fit_into_an_ordinary_network_and_copies_have_their_own() -> Non
     copy[1].weight.data.zero_()
     assert net[1].weight.abs().sum() > 0
     assert copy[1](torch.ones(1, 8, 3, 3)).sum() == copy[1].bias.sum() * 9
+
+
+@pytest.mark.parametrize(("precision", "count"), [("32", 0), ("bf16-mixed", 11)])
+def test_training_takes_them_out_in_bfloat16_only(precision: str, count: int, tmp_path: Path) -> None:
+    """MobileNetV3-small has eleven."""
+    spec = load_preset("swift", [f"train.precision={precision!r}"])
+    module = PuckModule(build_plucc(spec.network, pretrained=False), spec, tmp_path)
+    module.on_train_start()
+    assert sum(isinstance(part, FullPrecisionConv2d) for part in module.network.modules()) == count
