@@ -17,6 +17,7 @@ from plucc.puck_finder import Locator
 from plucc.retrain.protocol import ProtocolSpec, load_protocol
 from plucc.retrain.run import DONE_FILE, Wish, retrain
 from plucc.runtime.onnx import read_card
+from plucc.runtime.second_card import read_second_card
 from plucc.synth.frames import plan_frames, write_frames
 from plucc.types import ConfigError, InputError, Size
 from plucc.video import read_image
@@ -94,16 +95,23 @@ def test_stopped_run_goes_on_and_ends_with_models_and_a_report(wish: Wish) -> No
     assert {card.second_look for card in cards.values()} == {"swift-second.onnx"}
     assert [card.second_opinion for card in cards.values()] == ["swift-l.onnx", "swift.onnx"]
     assert all(card.data["test_matches"] == list(wish.protocol.test) for card in cards.values())
+    games = {*wish.protocol.validation, *wish.protocol.test}
+    assert games <= set(read_second_card(wish.out / "swift-second.onnx").data["held_out"])
     image = read_image(next(iter(sorted((wish.out / "data" / "rendered" / "frames").iterdir()))))
     assert Locator(wish.out / "swift.onnx", threads=1).frame(image).candidates
 
 
 def test_another_plan_is_not_mixed_in(wish: Wish, tmp_path: Path) -> None:
-    plans = [Wish(wish.source, tmp_path, wish.protocol, wish.backbone, scale=scale) for scale in (1.0, 0.5)]
-    (tmp_path / "plan.json").write_text("{}")
-    for plan in plans:
+    def dying(line: str) -> None:
+        raise KilledError(line)
+
+    begun = replace(wish, out=tmp_path)
+    for _ in range(2):  # the same plan goes on
+        with pytest.raises(KilledError, match="import frames"):
+            retrain(begun, say=dying)
+    for other in (replace(begun, scale=0.5), replace(begun, overrides=()), replace(begun, backbone=None, scratch=True)):
         with pytest.raises(InputError, match="holds weights of another plan"):
-            retrain(plan, say=lambda _: None)
+            retrain(other, say=dying)
 
 
 def test_a_mistyped_setting_is_named_before_anything_is_done(wish: Wish, tmp_path: Path) -> None:
@@ -118,4 +126,6 @@ def test_missing_frames_or_weights_are_named(wish: Wish, tmp_path: Path) -> None
         retrain(Wish(tmp_path / "none", tmp_path / "a", wish.protocol), say=lambda _: None)
     with pytest.raises(InputError, match="does not exist: give the backbone's weights"):
         retrain(Wish(wish.source, tmp_path / "b", wish.protocol, tmp_path / "none.pth"), say=lambda _: None)
-    assert not (tmp_path / "b").exists()
+    with pytest.raises(InputError, match="leave out --scratch or --backbone"):
+        retrain(replace(wish, out=tmp_path / "c", scratch=True), say=lambda _: None)
+    assert not any((tmp_path / name).exists() for name in "abc")

@@ -15,7 +15,7 @@ def retrain(
     protocol: Annotated[str, typer.Option(help="A protocol's YAML file, or the shipped one.")] = "hockeyai",
     backbone: Annotated[
         Path | None,
-        typer.Option(help="ImageNet weights of timm's mobilenetv3_small_100. Default: from timm's hub."),
+        typer.Option(help="File with ImageNet weights of timm's mobilenetv3_small_100. Default: from timm's hub."),
     ] = None,
     scratch: Annotated[bool, typer.Option("--scratch", help="Start without ImageNet weights.")] = False,
     scale: Annotated[

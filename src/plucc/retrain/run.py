@@ -210,6 +210,8 @@ def _settle(wish: Wish) -> None:
     path = wish.out / PLAN_FILE
     if path.is_file() and json.loads(path.read_text(encoding="utf-8")) != plan:
         raise InputError(f"{wish.out} holds weights of another plan: choose another --out, or give the same settings")
+    if wish.scratch and wish.backbone is not None:
+        raise InputError(f"{wish.backbone} is no start from scratch: leave out --scratch or --backbone")
     if not wish.source.is_dir():
         raise InputError(f"{wish.source} is no folder: give the one with frames/, labels/ and index.csv")
     if wish.backbone is not None and not wish.backbone.is_file():
