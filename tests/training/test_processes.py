@@ -27,11 +27,11 @@ def launch(tmp_path: Path) -> Callable[..., "subprocess.Popen[bytes]"]:
     script = tmp_path / "plucc_command.py"
     script.write_text("from plucc.cli.main import run\nif __name__ == '__main__':\n    run()\n")
 
-    def start(spec: Spec, run: Path, *options: str) -> "subprocess.Popen[bytes]":
+    def start(spec: Spec, run: Path, *options: str, **settings: bool) -> "subprocess.Popen[bytes]":
         config = tmp_path / f"{run.name}.yaml"
         config.write_text(yaml.safe_dump(spec.model_dump(mode="json")))
         command = [sys.executable, str(script), "train", str(config), "--run", str(run), *options]
-        return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE)
+        return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE, **settings)
 
     return start
 
@@ -57,6 +57,21 @@ def test_killed_run_ends_with_the_weights_of_one_that_was_not(
     finished(launch(spec, tmp_path / "broken", "--resume"))
     ours, theirs = (load_checkpoint(tmp_path / run / "final.ckpt").network.state_dict() for run in ("broken", "whole"))
     assert all(torch.equal(ours[key], theirs[key]) for key in theirs)
+
+
+@pytest.mark.parametrize("whole_group", [True, False], ids=["all", "first"])
+def test_a_signal_ends_all_processes_of_a_run(
+    drawn: Path, tiny: Tiny, tmp_path: Path, launch: Callable[..., "subprocess.Popen[bytes]"], whole_group: bool
+) -> None:
+    spec = tiny(drawn, train={"epochs": 10_000, "devices": 2}, data={"workers": 1})
+    process = launch(spec, tmp_path / "run", start_new_session=True)
+    deadline = time.monotonic() + PATIENCE_S
+    while not (tmp_path / "run" / "resume.ckpt").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (os.killpg if whole_group else os.kill)(process.pid, signal.SIGTERM)
+    process.communicate(timeout=PATIENCE_S)  # their errors are one stream: it ends when the last of them does
+    assert process.returncode == -signal.SIGTERM
+    assert not (tmp_path / "run" / "final.ckpt").exists()
 
 
 def test_two_processes_have_the_gradient_of_one_with_twice_the_batch(

@@ -2,6 +2,9 @@
 
 import json
 import logging
+import os
+import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -37,6 +40,7 @@ BEST_FILE = "best.ckpt"
 FINAL_FILE = "final.ckpt"
 SCORES_FILE = "scores.jsonl"
 REPORT_EVERY_S = 60.0
+PARENT_EVERY_S = 1.0
 CONVOLUTION_AXES = 4  # channels out, channels in, height, width
 ADVICE = (
     ".*does not have many workers.*",
@@ -89,7 +93,7 @@ def _fitted(spec: Spec, run: Path, resume: bool, say: Say) -> PuckModule:
     if spec.train.compile:
         module.network.compile()
     batches = MixtureBatches(sources.mixture(spec), spec.train.batch, processes=spec.train.devices * spec.train.hosts)
-    keepers = [Finisher(), BestKeeper(run, say), StateKeeper(spec, run, batches), Reporter(say)]
+    keepers = [Finisher(), Ender(), BestKeeper(run, say), StateKeeper(spec, run, batches), Reporter(say)]
     trainer = _trainer(spec, run, keepers)
     batches.rank = trainer.global_rank
     loaders = _loaders(sources, spec, batches)
@@ -134,6 +138,26 @@ class Finisher(pl.Callback):
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any) -> None:
         done = _own(pl_module).progress >= 1
         trainer.should_stop = bool(trainer.strategy.broadcast(done)) if trainer.world_size > 1 else done
+
+
+class Ender(pl.Callback):
+    """Lets a signal end a run at once, as a kill does, all its processes with it; it goes on from its last state.
+
+    Lightning would first agree with the other processes, from within the handler, and wait for them forever; and those
+    would wait for one that is gone.
+    """
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:  # noqa: ARG002
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if trainer.local_rank > 0:
+            threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(PARENT_EVERY_S)
+    os._exit(1)
 
 
 class StateKeeper(pl.Callback):
