@@ -49,6 +49,7 @@ class TimmEncoderSpec(Section):
 
     kind: Literal["timm"] = "timm"
     name: str
+    features: PositiveInt | None = None  # only so many, from the finest on: what comes after is cut off
     neck: PositiveInt | None = None
     pretrained: bool = False  # by name from timm's hub
     weights_file: Path | None = None  # or from a local file: .pth, .pt or .safetensors
@@ -243,6 +244,7 @@ class TrainSpec(Section):
     hours: PositiveFloat | None = None  # of this machine's clock, over all resumed parts
     optimizer: Literal["adam", "adamw"] = "adam"
     lr: PositiveFloat = 1e-3
+    pretrained_lr: Probability = 1.0  # share of the rate that a timm backbone learns at
     weight_decay: NonNegativeFloat = 0.0
     schedule: Literal["plateau", "cosine", "constant"] = "plateau"
     warmup: Probability = 0.0  # share of the run in which the rate rises from nothing

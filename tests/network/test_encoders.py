@@ -44,6 +44,17 @@ def test_timm_publishes_its_shapes(name: str, strides: tuple[int, ...]) -> None:
     assert [feature.shape[2] for feature in features] == [64 // stride for stride in strides]
 
 
+def test_a_cut_backbone_ends_with_its_last_feature() -> None:
+    whole, cut = (build_encoder(TimmEncoderSpec(name="resnet18", features=count)).eval() for count in (None, 3))
+    assert (cut.channels, cut.strides) == (whole.channels[:3], whole.strides[:3])
+    kept = {name: value for name, value in whole.state_dict().items() if not name.startswith("backbone.layer3")}
+    assert set(cut.state_dict()) == {name for name in kept if not name.startswith("backbone.layer4")}
+    cut.load_state_dict({name: kept[name] for name in cut.state_dict()})
+    image = torch.randn(1, 3, 64, 96)
+    for ours, theirs in zip(cut(image), whole(image), strict=False):
+        torch.testing.assert_close(ours, theirs)
+
+
 def test_space_to_depth_keeps_every_pixel() -> None:
     image = torch.arange(3 * 5 * 6, dtype=torch.float32).view(1, 3, 5, 6)
     folded = SpaceToDepth(4)(image)

@@ -33,6 +33,17 @@ def test_weights_load_from_a_local_file(tmp_path: Path, trained: nn.Module, suff
     torch.testing.assert_close(loaded(image)[-1], expected[-1])
 
 
+def test_a_cut_backbone_takes_its_part_of_the_file(tmp_path: Path, trained: nn.Module) -> None:
+    path = tmp_path / "backbone.pth"
+    torch.save(trained.state_dict(), path)
+    loaded = create_backbone(TimmEncoderSpec(name=NAME, weights_file=path, features=3), pretrained=True).eval()
+    image = torch.randn(1, 3, 64, 64)
+    expected = trained.eval().forward_intermediates(image, intermediates_only=True)
+    features = loaded(image)
+    assert len(features) == 3
+    torch.testing.assert_close(features[-1], expected[2])
+
+
 def test_other_weights_may_follow(tmp_path: Path) -> None:
     """A checkpoint is about to be loaded: the file that the spec names need not exist any more."""
     build_encoder(TimmEncoderSpec(name=NAME, weights_file=tmp_path / "gone.pth"), pretrained=False)
@@ -65,6 +76,11 @@ def test_missing_file_is_refused(tmp_path: Path) -> None:
 def test_unknown_backbone_is_refused() -> None:
     with pytest.raises(ConfigError, match="timm has no backbone resnet1520"):
         create_backbone(TimmEncoderSpec(name="resnet1520"), pretrained=False)
+
+
+def test_more_features_than_there_are_are_refused() -> None:
+    with pytest.raises(ConfigError, match="has fewer than 9 features"):
+        create_backbone(TimmEncoderSpec(name=NAME, features=9), pretrained=False)
 
 
 def test_failed_download_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

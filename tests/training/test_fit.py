@@ -65,6 +65,34 @@ def test_run_leaves_weights_scores_logs_and_its_config(drawn: Path, tiny: Tiny, 
     assert any("12 training and 4 validation frames" in line for line in lines)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_a_backbone_learns_at_its_share_of_the_rate(
+    drawn: Path, tiny: Tiny, tmp_path: Path, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = {
+        "frame": {"kind": "timm", "name": "mobilenetv3_small_050", "features": 3},
+        "fused_strides": [],
+        "context": None,
+        "decoder_widths": [16, 8],
+    }
+    train_spec = {"pretrained_lr": share, "steps": 2, "ema_decay": None, "weight_decay": 0.1}
+    spec = tiny(drawn, network=network, train=train_spec)
+    kept: dict[str, torch.Tensor] = {}
+    before = PuckModule.on_train_start
+
+    def keeps(self: PuckModule) -> None:
+        before(self)
+        kept.update({name: value.detach().clone() for name, value in self.network.named_parameters()})
+
+    monkeypatch.setattr(PuckModule, "on_train_start", keeps)
+    after = weights(train(spec, tmp_path / "run", say=lambda _: None).final)
+    moved = {name: float((after[name] - value).abs().max()) for name, value in kept.items()}
+    backbone = max(step for name, step in moved.items() if "backbone" in name)
+    others = max(step for name, step in moved.items() if "backbone" not in name)
+    assert others > 0
+    assert backbone == pytest.approx(share * others, rel=0.2)
+
+
 @pytest.mark.parametrize("step", [4, 6, 9], ids=["mid-epoch", "epoch-end", "second-epoch"])
 def test_resumed_run_ends_with_the_same_weights(
     drawn: Path, tiny: Tiny, tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch

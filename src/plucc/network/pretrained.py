@@ -22,11 +22,15 @@ def create_backbone(spec: TimmEncoderSpec, *, pretrained: bool) -> nn.Module:
         _check_fits(spec.name, spec.weights_file)
     overlay = {"file": str(spec.weights_file)} if wanted and spec.weights_file else None
     try:
-        backbone = timm.create_model(spec.name, features_only=True, pretrained=wanted, pretrained_cfg_overlay=overlay)
+        backbone = timm.create_model(
+            spec.name, features_only=True, pretrained=wanted, pretrained_cfg_overlay=overlay, **_cut(spec)
+        )
     except RuntimeError as error:
         if spec.name.split(".")[0] in timm.list_models():
             raise ModelError(f"{spec.weights_file or spec.name}: {error}") from error
         raise ConfigError(f"timm has no backbone {spec.name}: see timm.list_models() for the names") from error
+    except IndexError as error:
+        raise ConfigError(f"{spec.name} has fewer than {spec.features} features: ask for fewer") from error
     except OSError as error:
         raise InputError(
             f"the weights of {spec.name} could not be downloaded: set weights_file to a copy of them on this machine"
@@ -73,6 +77,10 @@ def published(backbone: nn.Module) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return channels and strides of the backbone's features, finest first."""
     info: Any = backbone.feature_info
     return tuple(info.channels()), tuple(info.reduction())
+
+
+def _cut(spec: TimmEncoderSpec) -> dict[str, Any]:
+    return {} if spec.features is None else {"out_indices": tuple(range(spec.features))}
 
 
 def _check_fits(name: str, path: Path) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from plucc.config import Spec
 from plucc.network.detectors import PuckDetector
+from plucc.network.encoders import TimmEncoder
 from plucc.network.plucc import PuckNetwork
 from plucc.training.averaging import WeightAverage
 from plucc.training.dataset import Batch
@@ -109,7 +110,7 @@ class PuckModule(pl.LightningModule):
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:  # noqa: ARG002
         rate = learning_rate(self.spec.train, self.progress, self.plateau)
         for group in self._adam().param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group.get("share", 1.0)  # a run that began before there were shares has none
 
     def configure_gradient_clipping(
         self,
@@ -178,14 +179,20 @@ class PuckModule(pl.LightningModule):
         return optimizer
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
-        """Decay matrices only: shrinking a bias, a norm's scale or a gate would pull it from its neutral value."""
-        parameters = [value for value in self.network.parameters() if value.requires_grad]
-        matrices = [value for value in parameters if value.dim() > 1]
-        vectors = [value for value in parameters if value.dim() <= 1]
-        return [
-            {"params": matrices, "weight_decay": self.spec.train.weight_decay},
-            {"params": vectors, "weight_decay": 0.0},
-        ]
+        """Decay matrices only: shrinking a bias, a norm's scale or a gate would pull it from its neutral value.
+
+        Backbones learn at a share of the rate of their own, where the spec gives them one.
+        """
+        train = self.spec.train
+        backbones = [part for part in self.network.modules() if isinstance(part, TimmEncoder)]
+        slow = {id(value) for part in backbones for value in part.backbone.parameters()}
+        groups: dict[tuple[float, float], list[nn.Parameter]] = {}
+        for value in self.network.parameters():
+            if value.requires_grad:
+                decay = train.weight_decay if value.dim() > 1 else 0.0
+                share = train.pretrained_lr if id(value) in slow else 1.0
+                groups.setdefault((decay, share), []).append(value)
+        return [{"params": values, "weight_decay": decay, "share": share} for (decay, share), values in groups.items()]
 
     def _gathered(self) -> list[Sighting]:
         """Return the sightings of all processes."""
