@@ -168,6 +168,17 @@ def test_swift_l_is_swift_with_a_detail_encoder() -> None:
     assert large.model_copy(update={"detail": None}) == small
 
 
+def test_swift_resnet_has_another_backbone_and_nothing_deeper_than_it() -> None:
+    small, large = load_preset("swift").network, load_preset("swift-resnet").network
+    assert isinstance(large.frame, TimmEncoderSpec)
+    assert isinstance(large.context, PyramidEncoderSpec)
+    assert isinstance(small.context, PyramidEncoderSpec)
+    assert large.frame.features == len(large.decoder_widths) + 1  # the finest is folded into the last
+    assert large.context.stages == small.context.stages[:2]
+    differ = {"frame", "context", "fused_strides", "decoder_widths"}
+    assert large.model_dump(exclude=differ) == small.model_dump(exclude=differ)
+
+
 def test_detail_of_a_frame_that_is_not_read_is_refused() -> None:
     with pytest.raises(ConfigError, match="detail is of the frame, which is null"):
         load_preset("swift-l", ["network.frame=null", "network.fold_finer=false"])

@@ -10,11 +10,13 @@ pytest.importorskip("torch")
 
 import timm
 import torch
+from typer.testing import CliRunner
 
+from plucc.cli.main import app
 from plucc.data.exporters.yolo import export_yolo
 from plucc.data.manifest import read_dataset
 from plucc.puck_finder import Locator
-from plucc.retrain.protocol import ProtocolSpec, load_protocol
+from plucc.retrain.protocol import ProtocolSpec, backbones, load_protocol
 from plucc.retrain.run import DONE_FILE, Wish, retrain
 from plucc.runtime.onnx import read_card
 from plucc.runtime.second_card import read_second_card
@@ -58,16 +60,27 @@ def protocol(frames: Path) -> ProtocolSpec:
 
 
 @pytest.fixture(scope="module")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("weights") / "backbone.pth"
-    torch.save(timm.create_model("mobilenetv3_small_100").state_dict(), file)
-    return file
+def files(protocol: ProtocolSpec, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("weights")
+    names = backbones(protocol)
+    for name in names:
+        torch.save(timm.create_model(name).state_dict(), folder / f"{name}.pth")
+    return {name: folder / f"{name}.pth" for name in names}
 
 
 @pytest.fixture(scope="module")
-def wish(frames: Path, protocol: ProtocolSpec, backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Wish:
+def wish(
+    frames: Path, protocol: ProtocolSpec, files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Wish:
     out = tmp_path_factory.mktemp("retrain") / "out"
-    return Wish(frames, out, protocol, backbone, scale=1e-4, overrides=SHORT, processes=1)
+    return Wish(frames, out, protocol, files, scale=1e-4, overrides=SHORT, processes=1)
+
+
+@pytest.mark.parametrize("given", ["resnet18", "=file.pth", "resnet18="])
+def test_a_backbone_is_given_by_name_and_file(tmp_path: Path, given: str) -> None:
+    result = CliRunner().invoke(app, ["retrain", str(tmp_path), "--out", str(tmp_path / "out"), "--backbone", given])
+    assert isinstance(result.exception, InputError)
+    assert "write it as NAME=FILE" in str(result.exception)
 
 
 @pytest.mark.slow
@@ -109,7 +122,7 @@ def test_another_plan_is_not_mixed_in(wish: Wish, tmp_path: Path) -> None:
     for _ in range(2):  # the same plan goes on
         with pytest.raises(KilledError, match="import frames"):
             retrain(begun, say=dying)
-    for other in (replace(begun, scale=0.5), replace(begun, overrides=()), replace(begun, backbone=None, scratch=True)):
+    for other in (replace(begun, scale=0.5), replace(begun, overrides=()), replace(begun, backbones={}, scratch=True)):
         with pytest.raises(InputError, match="holds weights of another plan"):
             retrain(other, say=dying)
 
@@ -124,8 +137,13 @@ def test_a_mistyped_setting_is_named_before_anything_is_done(wish: Wish, tmp_pat
 def test_missing_frames_or_weights_are_named(wish: Wish, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no folder: give the one with frames/"):
         retrain(Wish(tmp_path / "none", tmp_path / "a", wish.protocol), say=lambda _: None)
-    with pytest.raises(InputError, match="does not exist: give the backbone's weights"):
-        retrain(Wish(wish.source, tmp_path / "b", wish.protocol, tmp_path / "none.pth"), say=lambda _: None)
+    with pytest.raises(InputError, match="does not exist: give the weights of mobilenetv3_small_100"):
+        retrain(
+            replace(wish, out=tmp_path / "b", backbones=dict.fromkeys(wish.backbones, tmp_path / "none.pth")),
+            say=lambda _: None,
+        )
+    with pytest.raises(InputError, match="resnet19 is no backbone of this protocol: it has mobilenetv3_small_100"):
+        retrain(replace(wish, out=tmp_path / "b", backbones={"resnet19": wish.source}), say=lambda _: None)
     with pytest.raises(InputError, match="leave out --scratch or --backbone"):
         retrain(replace(wish, out=tmp_path / "c", scratch=True), say=lambda _: None)
     assert not any((tmp_path / name).exists() for name in "abc")

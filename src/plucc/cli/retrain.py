@@ -7,15 +7,20 @@ from typing import Annotated
 import typer
 
 from plucc.cli.console import bar, out
+from plucc.types import InputError
 
 
 def retrain(
     frames: Annotated[Path, typer.Argument(help="Labelled frames in YOLO's layout, such as HockeyAI's folder.")],
     folder: Annotated[Path, typer.Option("--out", help="Folder for data, runs, models and the report.")],
     protocol: Annotated[str, typer.Option(help="A protocol's YAML file, or the shipped one.")] = "hockeyai",
-    backbone: Annotated[
-        Path | None,
-        typer.Option(help="File with ImageNet weights of timm's mobilenetv3_small_100. Default: from timm's hub."),
+    backbones: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--backbone",
+            metavar="NAME=FILE",
+            help="A file with ImageNet weights, such as resnet18=FILE; may be repeated. Default: from timm's hub.",
+        ),
     ] = None,
     scratch: Annotated[bool, typer.Option("--scratch", help="Start without ImageNet weights.")] = False,
     scale: Annotated[
@@ -38,7 +43,7 @@ def retrain(
         frames,
         folder,
         load_protocol(protocol),
-        backbone,
+        dict(map(_named_file, backbones or ())),
         scratch,
         scale,
         tuple(overrides or ()),
@@ -46,3 +51,10 @@ def retrain(
     )
     report = run_all(wish, say=lambda line: out.print(line, markup=False), progress=bar)
     out.print(f"{report}: the report; the models are in {folder}", markup=False)
+
+
+def _named_file(given: str) -> tuple[str, Path]:
+    name, equals, file = given.partition("=")
+    if not (name and equals and file):
+        raise InputError(f"{given!r} names no backbone: write it as NAME=FILE, such as resnet18=weights.pth")
+    return name, Path(file)

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
-from plucc.config import Probability, SecondLookSpec, Section, Spec, load_preset, parse_section
+from plucc.config import Probability, SecondLookSpec, Section, Spec, TimmEncoderSpec, load_preset, parse_section
 from plucc.types import ConfigError, PlayerRole
 
 BASE = "hockeyai"  # the preset that all networks are trained by
@@ -77,6 +77,13 @@ def load_protocol(source: str) -> ProtocolSpec:
         return parse_section(ProtocolSpec, yaml.safe_load(text), source)
     except yaml.YAMLError as error:
         raise ConfigError(f"{source} is not YAML ({' '.join(str(error).split())}): mend that line") from error
+
+
+def backbones(protocol: ProtocolSpec) -> tuple[str, ...]:
+    """Return timm's names of the backbones that start from ImageNet, each once."""
+    frames = [load_preset(plan.name).network.frame for plan in protocol.networks]
+    names = [frame.name for frame in frames if isinstance(frame, TimmEncoderSpec)]
+    return tuple(dict.fromkeys([*names, protocol.second_look.network.backbone]))
 
 
 def training_spec(

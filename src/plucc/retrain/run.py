@@ -1,13 +1,13 @@
 """The protocol's steps, one after the other; a run that was stopped goes on where it was."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from plucc.config import Spec
+from plucc.config import Spec, TimmEncoderSpec
 from plucc.context.maskfile import write_dataset_masks
 from plucc.context.shipped import ShippedFinder
 from plucc.data.findings import Findings
@@ -19,7 +19,7 @@ from plucc.evaluate.run import Request, calibrate, evaluate, write_report
 from plucc.evaluate.selection import Selection
 from plucc.files import whole_file
 from plucc.locator import Locator
-from plucc.retrain.protocol import NetworkPlan, ProtocolSpec, training_spec
+from plucc.retrain.protocol import NetworkPlan, ProtocolSpec, backbones, training_spec
 from plucc.synth.frames import plan_frames, write_frames
 from plucc.types import InputError, Progress, Size, require, silent
 
@@ -32,8 +32,9 @@ FEWEST_RENDERED = 8
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What to train on and where to; `backbone` holds ImageNet weights (None fetches them, `scratch` does without).
+    """What to train on and where to; `backbones` are files of ImageNet weights by timm's names.
 
+    Weights that are not given are fetched from timm's hub; `scratch` does without any.
     With another `scale`, trainings take so many times as long as the protocol says, on so many times as many rendered
     frames.
     """
@@ -41,7 +42,7 @@ class Wish:
     source: Path
     out: Path
     protocol: ProtocolSpec
-    backbone: Path | None = None
+    backbones: Mapping[str, Path] = field(default_factory=dict)
     scratch: bool = False
     scale: float = 1.0
     overrides: tuple[str, ...] = ()
@@ -137,14 +138,16 @@ class Making:
         }
         timed = plan.model_copy(update={"hours": plan.hours * self._wish.scale})
         spec = training_spec(self._protocol, timed, data, self._wish.overrides)
-        start = {"pretrained": self._pretrained, "weights_file": self._wish.backbone}
         frame = spec.network.frame
-        network = spec.network.model_copy(update={"frame": None if frame is None else frame.model_copy(update=start)})
-        return spec.model_copy(update={"network": network})
+        if isinstance(frame, TimmEncoderSpec):
+            file, fetched = self._start(frame.name)
+            frame = frame.model_copy(update={"pretrained": fetched, "weights_file": file})
+        return spec.model_copy(update={"network": spec.network.model_copy(update={"frame": frame})})
 
-    @property
-    def _pretrained(self) -> bool:
-        return self._wish.backbone is None and not self._wish.scratch
+    def _start(self, backbone: str) -> tuple[Path | None, bool]:
+        """Return the file that a backbone starts from, and whether its weights are fetched instead."""
+        file = self._wish.backbones.get(backbone)
+        return file, file is None and not self._wish.scratch
 
     def _train_second_look(self) -> None:
         from plucc.export import export_second_look  # noqa: PLC0415  # torch, as above
@@ -157,6 +160,7 @@ class Making:
 
         spec = self._protocol.second_look
         checkpoint = self._wish.out / "runs" / "second.pt"
+        start_from, pretrained = self._start(spec.network.backbone)
         plan = SecondLookPlan(
             sources=(
                 SharedSource(self.real, None, spec.real_share),
@@ -165,8 +169,8 @@ class Making:
             spec=spec.network,
             training=SecondLookTraining(spec.minutes * self._wish.scale, seed=spec.seed),
             held_out=frozenset((*self._protocol.validation, *self._protocol.test)),
-            start_from=self._wish.backbone,
-            pretrained=self._pretrained,
+            start_from=start_from,
+            pretrained=pretrained,
         )
         train_second_look(plan, checkpoint, lambda: Locator(self.models[0]).first_look, progress=self._progress)
         export_second_look(checkpoint, self.second)
@@ -202,7 +206,7 @@ def _settle(wish: Wish) -> None:
     plan = {
         "source": str(wish.source.resolve()),
         "protocol": wish.protocol.model_dump(mode="json"),
-        "backbone": None if wish.backbone is None else str(wish.backbone.resolve()),
+        "backbones": {name: str(file.resolve()) for name, file in wish.backbones.items()},
         "scratch": wish.scratch,
         "scale": wish.scale,
         "overrides": list(wish.overrides),
@@ -210,12 +214,16 @@ def _settle(wish: Wish) -> None:
     path = wish.out / PLAN_FILE
     if path.is_file() and json.loads(path.read_text(encoding="utf-8")) != plan:
         raise InputError(f"{wish.out} holds weights of another plan: choose another --out, or give the same settings")
-    if wish.scratch and wish.backbone is not None:
-        raise InputError(f"{wish.backbone} is no start from scratch: leave out --scratch or --backbone")
+    if wish.scratch and wish.backbones:
+        raise InputError(f"{', '.join(wish.backbones)}: no start from scratch: leave out --scratch or --backbone")
     if not wish.source.is_dir():
         raise InputError(f"{wish.source} is no folder: give the one with frames/, labels/ and index.csv")
-    if wish.backbone is not None and not wish.backbone.is_file():
-        raise InputError(f"{wish.backbone} does not exist: give the backbone's weights, or leave --backbone out")
+    known = backbones(wish.protocol)
+    for name, file in wish.backbones.items():
+        if name not in known:
+            raise InputError(f"{name} is no backbone of this protocol: it has {' and '.join(known)}")
+        if not file.is_file():
+            raise InputError(f"{file} does not exist: give the weights of {name}, or leave it out")
     with whole_file(path) as temporary:
         temporary.write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
 
